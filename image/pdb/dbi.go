@@ -13,7 +13,7 @@ const (
 	// sectionSize is the size of IMAGE_SECTION_HEADER, moduleHeader that of a module's entry without its names.
 	sectionSize, moduleHeader = 40, 64
 	// Places of streams in the optional debug header.
-	omapToSource, omapFromSource, sectionHeaders = 3, 4, 5
+	omapToSource, omapFromSource, sectionHeaders, frameData = 3, 4, 5, 9
 )
 
 // dbi is what the DBI stream says (LLVM, "The PDB DBI (Debug Info) Stream").
@@ -24,6 +24,7 @@ type dbi struct {
 	modules       []moduleInfo
 	sections      []section
 	contributions []contribution // of code, sorted by address
+	frames        []byte         // FRAMEDATA, sorted by address
 }
 
 // moduleInfo is where a module's symbols and lines lie.
@@ -76,6 +77,10 @@ func (f *file) readDBI(raw []byte) error {
 	}
 	f.readSections(f.stream(numbers[sectionHeaders]))
 	f.readContributions(code)
+	extra.Skip(2 * (frameData - sectionHeaders - 1))
+	if n := extra.U16(); extra.Err() == nil {
+		f.frames = f.stream(int(n))
+	}
 	return nil
 }
 

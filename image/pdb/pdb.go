@@ -6,6 +6,8 @@
 //	       ├─► a module: procedures, inline sites, lines, files
 //	       └─► IPI, TPI  names of inlined functions and of their classes
 //
+// Frames of 32-bit x86 come as programs (FRAMEDATA), which Breakpad's STACK WIN records are made of.
+//
 // A database is found for a binary that is at hand (Named), or stands in for one that is not (Format): a file without code.
 // Image addresses are relative virtual addresses then. Modules are read as their addresses are asked for.
 //
@@ -119,6 +121,8 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 		h.Arch = a
 	}
 	f.arch = h.Arch
+	_, end := h.Segments.Bounds()
+	h.Tables = f.tables(end)
 	return image.New(h, hollow{f}), nil
 }
 

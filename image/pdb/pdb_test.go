@@ -184,6 +184,33 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+// TestFrames: of 32-bit x86 the smallest of the records around an address, as words of Breakpad's.
+func TestFrames(t *testing.T) {
+	f := library()
+	f.Machine = pefile.I386
+	f.Names = []byte("\x00$T0 .raSearch = $eip $T0 ^ = $esp $T0 4 + =  $23 $T0 16 - ^ = \x00")
+	f.Frames = pdbfile.Join(pdbfile.U32(0x1000, 0x80, 12, 8, 0, 1), pdbfile.U16(2, 4), pdbfile.U32(0),
+		pdbfile.U32(0x1010, 0x20, 12, 8, 0, 1), pdbfile.U16(0, 8), pdbfile.U32(0), pdbfile.U32(0x1018, 2, 12, 8, 0, 1), pdbfile.U16(0, 12), pdbfile.U32(0))
+	img, err := parse(t, f.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := image.ContainerAs[interface {
+		StackWin(addr uint64) (words [][]byte, frameData, ok bool)
+	}](img.Container())
+	const program = " 1 $T0 .raSearch = $eip $T0 ^ = $esp $T0 4 + = $esi $T0 16 - ^ ="
+	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "1000 80 2 0 8 4 c 0" + program, 0x1017: "1010 20 0 0 8 8 c 0" + program,
+		0x1018: "1018 2 0 0 8 c c 0" + program, 0x1020: "1010 20 0 0 8 8 c 0" + program, 0x1080: ""} {
+		words, _, ok := c.StackWin(addr)
+		if got := string(bytes.Join(words, []byte(" "))); got != want || ok != (want != "") {
+			t.Errorf("%#x: %q, want %q", addr, got, want)
+		}
+	}
+	if img.Table(image.StackCFI).Size != 0x2100 {
+		t.Errorf("%+v", img.Tables)
+	}
+}
+
 // TestRefused: one line says what is wrong.
 func TestRefused(t *testing.T) {
 	whole := library().Bytes()
@@ -222,6 +249,9 @@ func FuzzPDB(f *testing.F) {
 		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
 			img.Symbols.At(addr)
 			img.Debug.LineAt(addr + 4)
+			if c, ok := image.ContainerAs[hollow](img.Container()); ok {
+				c.StackWin(addr)
+			}
 			return addr%7 != 0
 		})
 		img.Symbols.Named("outer")

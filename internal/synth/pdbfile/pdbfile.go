@@ -37,16 +37,17 @@ type File struct {
 	Names    []byte // of source files
 	IDs      []byte // records of the IPI stream, the first has number 0x1000
 	Types    []byte // the same of the TPI stream
+	Frames   []byte // FRAMEDATA
 	// Scattered: the blocks of a stream do not follow one another.
 	Scattered bool
 }
 
 // Streams whose numbers are free, behind those with a number of their own.
-const namesStream, publicsStream, symbolsStream, headersStream, firstModule = 5, 6, 7, 8, 9
+const namesStream, publicsStream, symbolsStream, headersStream, framesStream, firstModule = 5, 6, 7, 8, 9, 10
 
 // Bytes is the file.
 func (f *File) Bytes() []byte {
-	streams := [][]byte{nil, f.info(), types(f.Types), f.dbi(), types(f.IDs), f.names(), f.publics(), f.Publics, f.headers()}
+	streams := [][]byte{nil, f.info(), types(f.Types), f.dbi(), types(f.IDs), f.names(), f.publics(), f.Publics, f.headers(), f.Frames}
 	for _, m := range f.Modules {
 		streams = append(streams, Join(U32(4), m.Symbols, m.Lines))
 	}
@@ -99,7 +100,7 @@ func (f *File) dbi() []byte {
 		}
 	}
 	none := uint16(0xffff)
-	extra := U16(none, none, none, none, none, headersStream)
+	extra := U16(none, none, none, none, none, headersStream, none, none, none, framesStream)
 	head := Join(U32(0xffffffff, 19990903), f.ID[16:], U16(none, 0, publicsStream, 0, symbolsStream, 0),
 		U32(uint32(len(modules)), uint32(len(parts)), 0, 0, 0, 0, uint32(len(extra)), 0), U16(0, f.Machine), U32(0))
 	return Join(head, modules, parts, extra)
