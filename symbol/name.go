@@ -31,6 +31,9 @@ func unversioned(name string) string {
 // demangled is the readable form of a C++ or Rust name; other names stay as
 // they are.
 func demangled(name string) (readable string) {
+	if strings.HasPrefix(name, "?") && len(name) <= maxMangled {
+		return undecorated(name)
+	}
 	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
 		return name
 	}
