@@ -121,7 +121,7 @@ func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) 
 		if err != nil {
 			return nil, err
 		}
-		return f.Rename(img), nil
+		return f.withSymbols(f.Rename(img)), nil
 	})
 }
 

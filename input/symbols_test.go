@@ -1,6 +1,7 @@
 package input_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/synth/pdbfile"
 	"github.com/backsight/backsight/internal/synth/pefile"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // TestReadSymbols: nm's output names the functions of a binary without symbols; a list of
@@ -85,6 +87,50 @@ func TestProgramDatabase(t *testing.T) {
 		}
 		if files.SymbolFile(ref, []string{"0" + id[1:]}) != nil {
 			t.Errorf("%s: taken for another build", named)
+		}
+	}
+}
+
+// TestSymbolFileNames: a stripped binary has the names and lines of the symbol file of its build, from its lowest address on, where
+// its own symbols do not reach.
+func TestSymbolFileNames(t *testing.T) {
+	program := recorded.Testdata(t, "x86_64-threads")
+	path := filepath.Join(program, "modules/usr/bin/server")
+	plain := backsight.NewFiles(input.FileOptions{})
+	defer plain.Close()
+	img, err := plain.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo, _ := img.Segments.Bounds()
+	place := img.Entry
+	for s, ok := img.Symbols.At(place); ok && s.Size != 0; s, ok = img.Symbols.At(place) {
+		place++
+	}
+	addr := place - lo&^0xfff
+	guid := make([]byte, 20)
+	copy(guid, img.BuildID[:16])
+	dir := t.TempDir()
+	for id, want := range map[string]string{image.SymbolServerID(guid): "begin", "0" + image.SymbolServerID(guid)[1:]: ""} {
+		text := fmt.Sprintf("MODULE Linux x86_64 %s server\nFILE 0 a.c\nFUNC %x 4 0 begin\n%x 4 7 0\n", id, addr, addr)
+		if err := os.WriteFile(filepath.Join(dir, "server.sym"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files := backsight.NewFiles(input.FileOptions{})
+		if err := files.ReadSymbols([]string{dir}); err != nil {
+			t.Fatal(err)
+		}
+		img, err := files.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := img.Symbols.At(place + 2)
+		l, _ := img.Debug.LineAt(place + 2)
+		if named := s.Name == "begin" && s.Addr == place && l.File == "a.c" && l.Line == 7; named != (want != "") {
+			t.Errorf("%s: %+v, %+v", id, s, l)
+		}
+		if err := files.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
