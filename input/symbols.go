@@ -66,6 +66,18 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	return nil
 }
 
+// OtherSymbolFile is the symbol file of a binary's name that lies where SymbolFile looks, of whatever build; "" where there is none,
+// or several.
+func (f *Files) OtherSymbolFile(name string) string {
+	base := target.BaseName(name)
+	for path := range f.symbolFiles(base, strings.TrimSuffix(base, databaseSuffix)+".sym", nil) {
+		if f.isSymbolFile(path, base, nil) {
+			return path
+		}
+	}
+	return ""
+}
+
 // symbolFiles are where a binary's file of symbols may be, by what the user named, and far away.
 func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
 	f.lists.mu.Lock()

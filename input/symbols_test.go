@@ -134,3 +134,28 @@ func TestSymbolFileNames(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherSymbolFile: a symbol file of a name is found without an identifier where one file alone has the name.
+func TestOtherSymbolFile(t *testing.T) {
+	dir := t.TempDir()
+	files := backsight.NewFiles(input.FileOptions{})
+	defer files.Close()
+	if err := files.ReadSymbols([]string{dir}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		id    string
+		found bool
+	}{{"AB0", true}, {"CD0", false}} {
+		path := filepath.Join(dir, "app", c.id, "app.sym")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("MODULE Linux mips "+c.id+" app\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := files.OtherSymbolFile("/opt/app"); (got == path) != c.found || !c.found && got != "" {
+			t.Errorf("%q", got)
+		}
+	}
+}

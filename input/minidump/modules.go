@@ -152,6 +152,10 @@ func (f *finder) symbols(m *module) *image.Image {
 			return img
 		}
 	}
+	if path := f.files.OtherSymbolFile(m.name); path != "" && m.id.key() != nil {
+		f.dump.issues = append(f.dump.issues, target.Issue{Kind: target.IssueNotUsed, Subject: m.name,
+			Text: path + ": has another identifier than " + m.name + " in the dump; not used"})
+	}
 	return nil
 }
 
