@@ -28,6 +28,7 @@ import (
 	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/image/pdb"
 	"github.com/backsight/backsight/image/pe"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/appletext"
@@ -66,7 +67,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), minidump.Microdump(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
@@ -94,7 +95,8 @@ func ImageFormats() []image.Format {
 		pclntab.Named(elf.Format()),
 		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
-		pclntab.Named(pe.Format()),
+		pclntab.Named(pdb.Named(pe.Format())),
+		pdb.Format(),
 		breakpad.Format(),
 		flat.Format(),
 	}

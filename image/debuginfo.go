@@ -76,7 +76,7 @@ type liner interface {
 	LineAt(addr uint64) (SourceLine, bool)
 }
 
-// LineAt is the place of an image address in the source, where the file's own format tells (Breakpad's symbol files).
+// LineAt is the place of an image address in the source, where the file's own format tells (Breakpad's symbol files, program databases).
 func (d DebugInfo) LineAt(addr uint64) (SourceLine, bool) {
 	if l, is := ContainerAs[liner](d.container); is {
 		return l.LineAt(addr)

@@ -37,6 +37,9 @@ type Options struct {
 	// ByBuildID finds further files that may be the image's debug file, by its build ID, the
 	// nearest first; nil where there are none. Who takes one compares the build IDs.
 	ByBuildID func(id []byte) iter.Seq[string]
+	// SymbolFiles finds further files that may have a binary's symbols, by the file's name and the build's SymbolServerID; nil where
+	// there are none. Who takes one compares the builds.
+	SymbolFiles func(name, id string) iter.Seq[string]
 	// NoDebugFiles keeps to the file itself.
 	NoDebugFiles bool
 	// Arch, BuildID and Name, its path on the machine that ran it, say which image is meant

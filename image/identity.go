@@ -3,6 +3,7 @@ package image
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -37,4 +38,15 @@ func (img *Image) codeDigest() []byte {
 		h.Write(data)
 	}
 	return h.Sum(nil)
+}
+
+// SymbolServerID is what symbol servers call the build of a GUID and an age, 20 bytes as they lie in a CodeView record: the GUID's
+// first three numbers with the highest digit first, its other bytes, the age. "" for a build ID of another size.
+func SymbolServerID(id []byte) string {
+	const size = 20
+	if len(id) != size {
+		return ""
+	}
+	le := binary.LittleEndian
+	return fmt.Sprintf("%08X%04X%04X%X%X", le.Uint32(id), le.Uint16(id[4:]), le.Uint16(id[6:]), id[8:16], le.Uint32(id[16:]))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,6 +42,8 @@ type FileOptions struct {
 	// Fetch, if set, is asked for what is nowhere here: the executable or the debug file of a
 	// build ID, which it puts into a file of this machine; false where it has none.
 	Fetch func(kind FetchKind, id []byte) (path string, ok bool)
+	// FetchSymbols is the same for what a symbol server has as NAME/ID/FILE: Breakpad's symbol files and program databases.
+	FetchSymbols func(name, id, file string) (path string, ok bool)
 	// Formats are the kinds of executables, in the order in which they are tried.
 	Formats []image.Format
 	// Raw is the ABI of binaries in none of the formats that have headers; nil: there
@@ -77,7 +80,9 @@ type Files struct {
 
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
-	return &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
+	f := &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
+	f.places.symbols = func(name, id string) iter.Seq[string] { return f.symbolFiles(name, name, []string{id}) }
+	return f
 }
 
 // Exe is the executable that the user named, "" for none.
@@ -116,7 +121,7 @@ func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) 
 		if err != nil {
 			return nil, err
 		}
-		return f.Rename(img), nil
+		return f.withSymbols(f.Rename(img)), nil
 	})
 }
 

@@ -19,6 +19,7 @@ type places struct {
 	// ids are the files of Indexed and of Sysroots by their build IDs, own this machine's programs and libraries where its
 	// root is a sysroot. Those are not searched for debug files, which most programs of a machine lack.
 	ids, own *idIndex
+	symbols  func(name, id string) iter.Seq[string] // see image.Options
 }
 
 // newPlaces puts the debug directories of sysroots before the others.
@@ -61,7 +62,7 @@ func (opt *FileOptions) goOn() bool {
 
 // imageOptions keep what images lead to below the sysroots.
 func (p *places) imageOptions() image.Options {
-	opt := image.Options{Archs: p.opt.Archs, DebugDirs: p.opt.DebugDirs, Raw: p.opt.Raw, ByBuildID: p.debugFiles, Context: p.opt.Context}
+	opt := image.Options{Archs: p.opt.Archs, DebugDirs: p.opt.DebugDirs, Raw: p.opt.Raw, ByBuildID: p.debugFiles, SymbolFiles: p.symbols, Context: p.opt.Context}
 	for _, t := range p.trees {
 		opt.Roots = append(opt.Roots, image.Root{Dir: t.root, Resolve: t.resolve})
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ const (
 	maxList  = 256 << 20
 )
 
+// databaseSuffix ends the names of Microsoft's program databases, databaseFormat is the name of image/pdb.
+const databaseSuffix, databaseFormat = ".pdb", "pdb"
+
 // symbolLists are lists of symbols that were read.
 type symbolLists struct {
 	mu     sync.Mutex
@@ -39,20 +43,22 @@ func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(paths) }
 // its own; else img itself.
 func (f *Files) Rename(img *image.Image) *image.Image { return f.lists.rename(img) }
 
-// SymbolFile opens Breakpad's symbol file of a binary that is not at hand: one that the user named, or one below a directory
-// that the user named, as symbol servers have it (NAME/ID/NAME.sym; of NAME.pdb, NAME.pdb/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
+// SymbolFile opens what has the symbols of a binary that is not at hand: Breakpad's symbol file, or the program database that ref
+// names. It is one that the user named, or lies below a directory that the user named, as symbol servers have it
+// (NAME/ID/NAME.sym; of NAME.pdb, NAME.pdb/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
 // binary may have there; without any, the name decides, where one file alone has it. nil where there is none.
 func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
-	f.lists.mu.Lock()
-	paths := f.lists.paths
-	f.lists.mu.Unlock()
 	base := target.BaseName(ref.Name)
-	for _, path := range paths {
-		for _, c := range symbolPaths(path, base, ids) {
-			if !isSymbolFile(c, base, ids) {
+	names := []string{strings.TrimSuffix(base, databaseSuffix) + ".sym"}
+	if strings.HasSuffix(base, databaseSuffix) {
+		names = append(names, base)
+	}
+	for _, name := range names {
+		for path := range f.symbolFiles(base, name, ids) {
+			if !f.isSymbolFile(path, base, ids) {
 				continue
 			}
-			if img, err := f.sliceFor(c, &ref); err == nil {
+			if img, err := f.sliceFor(path, &ref); err == nil {
 				return img
 			}
 		}
@@ -60,9 +66,43 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	return nil
 }
 
-// symbolPaths are where a binary's symbol file may be, by what the user named.
-func symbolPaths(path, base string, ids []string) []string {
-	name := strings.TrimSuffix(base, ".pdb") + ".sym"
+// OtherSymbolFile is the symbol file of a binary's name that lies where SymbolFile looks, of whatever build; "" where there is none,
+// or several.
+func (f *Files) OtherSymbolFile(name string) string {
+	base := target.BaseName(name)
+	for path := range f.symbolFiles(base, strings.TrimSuffix(base, databaseSuffix)+".sym", nil) {
+		if f.isSymbolFile(path, base, nil) {
+			return path
+		}
+	}
+	return ""
+}
+
+// symbolFiles are where a binary's file of symbols may be, by what the user named, and far away.
+func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
+	f.lists.mu.Lock()
+	paths := f.lists.paths
+	f.lists.mu.Unlock()
+	return func(yield func(string) bool) {
+		for _, path := range paths {
+			for _, c := range symbolPaths(path, base, name, ids) {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+		for _, id := range ids {
+			if fetch := f.places.opt.FetchSymbols; fetch != nil {
+				if path, ok := fetch(base, id, name); ok && !yield(path) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// symbolPaths are where a binary's file of symbols may be, by what the user named.
+func symbolPaths(path, base, name string, ids []string) []string {
 	paths := []string{path, filepath.Join(path, name)}
 	for _, id := range ids {
 		paths = append(paths, filepath.Join(path, base, id, name))
@@ -101,16 +141,28 @@ func moduleLine(path string) []string {
 	return nil
 }
 
-// isSymbolFile tells whether a file is the symbol file of a binary.
-func isSymbolFile(path, name string, ids []string) bool {
+// HasSymbols tells whether a file has the symbols of a build that symbol servers know by one of ids: Breakpad's symbol file, or a
+// program database.
+func HasSymbols(path string, ids []string, formats []image.Format) bool {
+	same := func(id string) bool {
+		return slices.ContainsFunc(ids, func(one string) bool { return strings.EqualFold(id, one) })
+	}
+	if words := moduleLine(path); len(words) >= 5 {
+		return same(words[3])
+	}
+	formats = slices.Clone(formats)
+	formats = slices.DeleteFunc(formats, func(f image.Format) bool { return f.Name != databaseFormat })
+	id := image.SymbolServerID(image.BuildID(path, formats))
+	return id != "" && same(id)
+}
+
+// isSymbolFile tells whether a file has the symbols of a binary. Without ids the name decides.
+func (f *Files) isSymbolFile(path, name string, ids []string) bool {
+	if len(ids) > 0 {
+		return HasSymbols(path, ids, f.places.opt.Formats)
+	}
 	words := moduleLine(path)
-	if len(words) < 5 {
-		return false
-	}
-	if len(ids) == 0 {
-		return strings.Join(words[4:], " ") == name
-	}
-	return slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, words[3]) })
+	return len(words) >= 5 && strings.Join(words[4:], " ") == name
 }
 
 // read reads the lists at paths; of a directory, all files that are such a list.
@@ -146,7 +198,7 @@ func (l *symbolLists) readList(path string, st os.FileInfo) error {
 	if st.Size() > maxList {
 		return &Error{Path: path, Offset: -1, Reason: "too large for a list of symbols"}
 	}
-	if moduleLine(path) != nil { // see SymbolFile
+	if strings.HasSuffix(path, databaseSuffix) || moduleLine(path) != nil { // see SymbolFile
 		return nil
 	}
 	data, err := os.ReadFile(path)

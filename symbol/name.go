@@ -39,8 +39,11 @@ func (n *names) readable(name string) string {
 
 // unversioned is a symbol's name without the version that nm and full ELF symbol tables write
 // behind the name (memcpy@@GLIBC_2.14). The version tells the dynamic linker which programs get
-// this function.
+// this function. A name that Microsoft's compilers mangled begins with a question mark, and has the sign for other reasons.
 func unversioned(name string) string {
+	if strings.HasPrefix(name, "?") {
+		return name
+	}
 	if i := strings.IndexByte(name, '@'); i > 0 {
 		return name[:i]
 	}
@@ -50,6 +53,9 @@ func unversioned(name string) string {
 // demangled is the readable form of a C++ or Rust name; other names stay as
 // they are.
 func demangled(name string) (readable string) {
+	if strings.HasPrefix(name, "?") && len(name) <= maxMangled {
+		return undecorated(name)
+	}
 	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
 		return name
 	}

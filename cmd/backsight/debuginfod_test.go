@@ -76,3 +76,38 @@ func entry(t *testing.T, path string) string {
 	}
 	return fmt.Sprintf("%#x", s.Addr+4)
 }
+
+// TestSymbolsURL: what stands in for a binary that is not at hand comes from a symbol server, where the user asks for that, and once
+// only.
+func TestSymbolsURL(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	tmp := t.TempDir()
+	core, dump := filepath.Join("..", "..", "testdata", "x86_64-threads"), filepath.Join(tmp, "x.dmp")
+	if code, _, talk := bs(t, "export", "--minidump", "-o", dump, "--sysroot", filepath.Join(core, "modules"), filepath.Join(core, "core.gz")); code != exitOK {
+		t.Fatal(talk)
+	}
+	var asked atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := strings.Split(r.URL.Path, "/")
+		if len(p) != 4 || !strings.HasSuffix(p[3], ".sym") || strings.HasPrefix(p[1], "l") {
+			http.NotFound(w, r)
+			return
+		}
+		asked.Add(1)
+		fmt.Fprintf(w, "MODULE Linux x86_64 %s %s\nPUBLIC 0 0 served\n", p[2], p[1])
+	}))
+	defer s.Close()
+	t.Setenv("DEBUGINFOD_CACHE_PATH", filepath.Join(tmp, "cache"))
+	for _, tt := range []struct {
+		flags []string
+		named bool
+		asked int32
+	}{{nil, false, 0}, {[]string{"--symbols-url", s.URL}, true, 1}, {[]string{"--symbols-url", s.URL}, true, 1}} {
+		_, out, says := bs(t, append([]string{"bt", "--sysroot", t.TempDir(), dump}, tt.flags...)...)
+		if named := strings.Contains(out, "served+0x"); named != tt.named || asked.Load() != tt.asked {
+			t.Errorf("%v: named %v, asked %d times; said %q\n%s", tt.flags, named, asked.Load(), says, out)
+		}
+	}
+}

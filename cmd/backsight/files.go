@@ -23,6 +23,7 @@ type fileFlags struct {
 	sysroots  []string
 	debugDirs []string
 	symbols   []string
+	symbolURL []string
 	servers   string // of debuginfod; fromEnvironment: those of DEBUGINFOD_URLS
 	raw       rawFlags
 	flags     *pflag.FlagSet
@@ -56,7 +57,7 @@ func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
 	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
 	f.BoolVar(&ff.noIndex, "no-index", false, "look only where paths and build IDs lead below --sysroot, and search through none of its directories")
-	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, Breakpad's symbol files, or a directory of such files; repeatable")
+	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, Breakpad's symbol files; program databases (PDB); or a directory of such files; repeatable")
 	ff.addDebug(f)
 	ff.raw.add(f)
 }
@@ -88,6 +89,7 @@ func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
 	f.StringVar(&ff.servers, "debuginfod", "", "fetch binaries and debug files that are not here from the debuginfod servers "+
 		"at `[=URLS]`, else at those of the variable DEBUGINFOD_URLS")
 	f.Lookup("debuginfod").NoOptDefVal = fromEnvironment
+	f.StringArrayVar(&ff.symbolURL, "symbols-url", nil, "fetch symbol files and program databases that are not here from the symbol server at `URL`; repeatable")
 	ff.flags = f
 }
 
@@ -111,6 +113,18 @@ func (ff *fileFlags) fetch(ctx context.Context, warn func(string)) (func(input.F
 	return func(kind input.FetchKind, id []byte) (string, bool) { return c.Fetch(ctx, kind, id) }, nil
 }
 
+// fetchSymbols is fetch for symbol servers.
+func (ff *fileFlags) fetchSymbols(ctx context.Context, warn func(string)) (func(name, id, file string) (string, bool), error) {
+	if len(ff.symbolURL) == 0 {
+		return nil, nil
+	}
+	c, err := debuginfod.NewSymbols(ff.symbolURL, os.Getenv, backsight.ImageFormats(), func(err error) { warn(err.Error()) })
+	if err != nil {
+		return nil, fmt.Errorf("--symbols-url: %w", err)
+	}
+	return func(name, id, file string) (string, bool) { return c.FetchSymbols(ctx, name, id, file) }, nil
+}
+
 // open checks that what the user named is there: a mistyped name should not turn
 // into a poor backtrace. Fetching ends with ctx; what it could not fetch is said to warn.
 func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files, error) {
@@ -123,7 +137,11 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
+	symbols, err := ff.fetchSymbols(ctx, warn)
+	if err != nil {
+		return nil, err
+	}
+	opt := input.FileOptions{Fetch: fetch, FetchSymbols: symbols, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
 		NoIndex: ff.noIndex, CacheDir: cacheDir(), Context: ctx, Searching: func() { ff.searched.Add(1) }}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))

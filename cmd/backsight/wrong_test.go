@@ -62,6 +62,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitNone, []string{"bt", "--symbols", "nofile", "core.gz"}, "nofile: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--report", "3", "core.gz"}, "no report 3; there are 30978"},
 		{exitUsage, []string{"bt", "--debuginfod=ftp://x", "core.gz"}, `--debuginfod: "ftp://x" is no http:// or https:// address of a server`},
+		{exitUsage, []string{"bt", "--symbols-url=ftp://x", "core.gz"}, `--symbols-url: "ftp://x" is no http:// or https:// address of a server`},
 		{exitUsage, []string{"bt", "--exe"}, "--exe wants a value"},
 		{exitUsage, []string{"explain"}, "explain: wants a binary and an address in it"},
 		{exitUsage, []string{"explain", "modules/usr/bin/netd"}, "explain: wants a binary and an address in it"},

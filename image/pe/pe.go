@@ -87,10 +87,16 @@ func buildIDOf(in *image.File) []byte {
 // codeViewID is what names the build, and the PDB with its symbols: the GUID and the age of the CodeView record, 20 bytes, as
 // they lie in the file.
 func (f *file) codeViewID() []byte {
+	const idSize = 20
+	r := f.codeView()
+	return r.Bytes(idSize)
+}
+
+// codeView is the CodeView record behind its signature; nothing where the file has none.
+func (f *file) codeView() bin.Reader {
 	const (
 		entry    = 28 // bytes of IMAGE_DEBUG_DIRECTORY
 		codeView = 2  // IMAGE_DEBUG_TYPE_CODEVIEW
-		idSize   = 20
 	)
 	d := f.directory(debugDirectory)
 	r := bin.New(f.bytes(d), false)
@@ -102,10 +108,17 @@ func (f *file) codeViewID() []byte {
 		}
 		record := bin.NewAt(f.in.Data, uint64(off), false)
 		if sig := record.Bytes(4); bytes.Equal(sig, []byte("RSDS")) {
-			return record.Bytes(idSize)
+			return record
 		}
 	}
-	return nil
+	return bin.Reader{}
+}
+
+// CodeView is the path of the file with the symbols where the linker wrote that, "" for none.
+func (c *container) CodeView() string {
+	r := c.pe.codeView()
+	r.Skip(20) // GUID, age
+	return text(r.Bytes(uint64(r.Len())))
 }
 
 // hybrid tells whether the file has code of ARM64 and of x64: its load configuration names metadata of both.

@@ -24,9 +24,13 @@ func (s *settings) get(ctx context.Context, address string, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends curl where the answer is too large
 	whole := func(d time.Duration) string { return strconv.Itoa(int(max(1, d/time.Second))) }
-	cmd := exec.CommandContext(ctx, curl, "--disable", "--silent", "--show-error", "--fail", "--location", "--max-redirs", "8",
+	args := []string{"--disable", "--silent", "--show-error", "--fail", "--location", "--max-redirs", "8",
 		"--proto", "=http,https", "--connect-timeout", whole(s.stalled), "--speed-limit", "1", "--speed-time", whole(s.stalled),
-		"--max-time", whole(s.longest), "--write-out", tellStatus, address)
+		"--max-time", whole(s.longest), "--write-out", tellStatus, address}
+	if s.packed {
+		args = append(args, "--compressed")
+	}
+	cmd := exec.CommandContext(ctx, curl, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.WaitDelay = time.Second

@@ -4,6 +4,7 @@
 //
 //	CACHE/<build ID in hex>/debuginfo
 //	CACHE/<build ID in hex>/executable     empty: no server had one, some minutes ago
+//	CACHE/symbols/NAME/ID/FILE             of symbol servers, which have files under the same path
 //
 // curl speaks to the servers: it knows proxies and certificates as their users set them up, and
 // Go's own HTTP and TLS would cost every run two megabytes, whether something is fetched or not.
@@ -34,7 +35,7 @@ import (
 	"github.com/backsight/backsight/internal/outfile"
 )
 
-// Client fetches from servers. It is safe for concurrent use.
+// Client fetches from servers, of debuginfod or of symbols. It is safe for concurrent use.
 type Client struct {
 	settings
 	formats []image.Format
@@ -68,24 +69,40 @@ func New(urls string, getenv func(string) string, formats []image.Format, warn f
 // Fetch is the file of a build ID: out of the cache, or from the first server that has it. It
 // is false where there is none, or when ctx ends.
 func (c *Client) Fetch(ctx context.Context, kind input.FetchKind, id []byte) (path string, ok bool) {
-	key := filepath.Join(hex.EncodeToString(id), string(kind))
+	key := hex.EncodeToString(id) + "/" + string(kind)
+	return c.ask(ctx, question{key, "/buildid/" + key, func(file string) error {
+		if got := image.BuildID(file, c.formats); !bytes.Equal(got, id) {
+			return fmt.Errorf("the answer has build ID %x; not used", got)
+		}
+		return nil
+	}})
+}
+
+// question is where a file lies in the cache, with slashes, and on servers. fits tells why an answer is another file.
+type question struct {
+	key, path string
+	fits      func(file string) error
+}
+
+// ask finds the answer once in a run.
+func (c *Client) ask(ctx context.Context, q question) (path string, ok bool) {
 	c.mu.Lock()
-	a := c.asked[key]
+	a := c.asked[q.key]
 	if a == nil {
 		a = new(answer)
-		c.asked[key] = a
+		c.asked[q.key] = a
 	}
 	c.mu.Unlock()
-	a.once.Do(func() { a.path = c.find(ctx, key, id) })
+	a.once.Do(func() { a.path = c.find(ctx, &q) })
 	return a.path, a.path != ""
 }
 
 // find looks into the cache, and asks the servers one after the other.
-func (c *Client) find(ctx context.Context, key string, id []byte) string {
-	file := filepath.Join(c.cache, key)
+func (c *Client) find(ctx context.Context, q *question) string {
+	file := filepath.Join(c.cache, filepath.FromSlash(q.key))
 	if st, err := os.Stat(file); err == nil {
 		switch {
-		case st.Size() > 0 && bytes.Equal(image.BuildID(file, c.formats), id):
+		case st.Size() > 0 && q.fits(file) == nil:
 			return file
 		case st.Size() == 0 && time.Since(st.ModTime()) < c.missAge():
 			return ""
@@ -93,12 +110,12 @@ func (c *Client) find(ctx context.Context, key string, id []byte) string {
 	}
 	_ = os.Remove(file) // old, or another's: its mode (elfutils makes notes of mode 0) is none to keep
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		c.warn(fmt.Errorf("debuginfod's cache: %w", err))
+		c.warn(fmt.Errorf("the cache of what was fetched: %w", err))
 		return ""
 	}
 	missing := true
 	for _, server := range c.urls {
-		err := c.download(ctx, server+"/buildid/"+filepath.ToSlash(key), file, id)
+		err := c.download(ctx, server+q.path, file, q.fits)
 		if err == nil {
 			return file
 		}
@@ -125,14 +142,14 @@ func (c *Client) remember(ctx context.Context, file string) {
 var errMissing = errors.New("the server has no such file")
 
 // download writes a server's answer to a file, which exists only if the answer is whole and
-// has the build ID.
-func (c *Client) download(ctx context.Context, address, file string, id []byte) error {
+// fits.
+func (c *Client) download(ctx context.Context, address, file string, fits func(file string) error) error {
 	return outfile.Write(ctx, file, 0o600, func(f *os.File) error {
 		if err := c.get(ctx, address, f); err != nil {
 			return fmt.Errorf("%s: %w", address, err)
 		}
-		if got := image.BuildID(f.Name(), c.formats); !bytes.Equal(got, id) {
-			return fmt.Errorf("%s: the answer has build ID %x; not used", address, got)
+		if err := fits(f.Name()); err != nil {
+			return fmt.Errorf("%s: %w", address, err)
 		}
 		return nil
 	})

@@ -18,6 +18,7 @@ type settings struct {
 	// longest how long an answer may take.
 	maxSize          int64
 	stalled, longest time.Duration
+	packed           bool // servers may compress what they send
 }
 
 // What holds where the environment says nothing. The size is that of no debug file known:

@@ -17,6 +17,7 @@ package minidump
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/backsight/backsight/input"
@@ -69,18 +70,24 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	if d.time != 0 {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
-	runs := d.captured()
-	f := finder{dump: d, files: env.Files, arch: sys.arch, memory: memoryOf(sys.arch, runs, nil), runs: sorted(runs), maps: d.maps()}
-	snap.Modules, snap.Arch = f.modules()
+	d.fill(snap, env, &finder{arch: sys.arch, runs: d.captured(), maps: d.maps()}, d.listed)
+	snap.Fault = crash.fault(&sys)
+	return snap, nil
+}
+
+// fill adds modules and memory to a snapshot, and what was wrong with the dump.
+func (d *dump) fill(snap *target.Snapshot, env *input.Env, f *finder, listed iter.Seq[*module]) {
+	runs := f.runs
+	f.dump, f.files, f.memory, f.runs = d, env.Files, memoryOf(f.arch, runs, nil), sorted(runs)
+	snap.Modules, snap.Arch = f.modules(listed)
 	snap.Memory = memoryOf(snap.Arch, runs, snap.Modules)
 	if snap.Command == "" && len(snap.Modules) > 0 {
 		snap.Command = f.program
 	}
-	snap.Fault = crash.fault(&sys)
+	snap.SortModules()
+	d.unloaded(snap)
 	d.leftOut()
 	snap.Issues = d.issues
-	snap.SortModules()
-	return snap, nil
 }
 
 // issue notes what is wrong with the dump.

@@ -221,6 +221,30 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestUnloaded: where a thread runs that no binary lies at any more, the last one that lay there is named.
+func TestUnloaded(t *testing.T) {
+	const moduleList, unloadedList, lastStream = 4, 14, 32 + 7*12
+	snap := core(t, "x86_64-threads")
+	pc, _, _ := snap.Arch.PCOf(&snap.Threads[0].Regs)
+	dump := written(t, snap, minidump.WriteOptions{})
+	dump = patched(dump, streamAt(dump, moduleList), 0)
+	at := uint32(len(dump))
+	for i, v := range []uint32{unloadedList, 12 + 2*24, at} {
+		dump = patched(dump, lastStream+4*i, v)
+	}
+	le := binary.LittleEndian
+	for _, v := range []uint32{12, 24, 2, uint32(pc) - 0x3000, uint32(pc >> 32), 0x1000, 0, 0, 0, uint32(pc) - 0x10, uint32(pc >> 32), 0x1000, 0, 0, at + 12 + 2*24, 20} {
+		dump = le.AppendUint32(dump, v)
+	}
+	for _, c := range "C:\\old.dll" {
+		dump = le.AppendUint16(dump, uint16(c))
+	}
+	got, err := opened(t, env(t, ""), dump)
+	if want := fmt.Sprintf("thread %d runs at %#x, in old.dll, which the program had unloaded", snap.Threads[0].ID, pc); err != nil || strings.Count(fmt.Sprint(got.Issues), want) != 1 {
+		t.Errorf("%v, %v; want %s", err, got.Issues, want)
+	}
+}
+
 // TestReasons: what an exception is called depends on the system.
 func TestReasons(t *testing.T) {
 	const linux, windows, macOS, exception, systemInfo = 0x8201, 2, 0x8101, 6, 7

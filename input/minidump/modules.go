@@ -1,6 +1,7 @@
 package minidump
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -36,6 +37,15 @@ func (d *dump) readModule(r *bin.Reader) (m module) {
 	return m
 }
 
+// listed calls yield for each module of the list.
+func (d *dump) listed(yield func(*module) bool) {
+	for r := range d.entries(moduleList, moduleSize) {
+		if m := d.readModule(&r); !yield(&m) {
+			return
+		}
+	}
+}
+
 // finder finds the binaries of a dump.
 type finder struct {
 	dump    *dump
@@ -50,10 +60,9 @@ type finder struct {
 
 // modules makes a module of each binary of the list, and of those that the user placed. The processor is that of the
 // program's file, whose header knows variants of the instruction set that a dump does not name.
-func (f *finder) modules() ([]*target.Module, *cpu.Arch) {
+func (f *finder) modules(listed iter.Seq[*module]) ([]*target.Module, *cpu.Arch) {
 	room := budget.New("binaries", maxModules, 0)
-	for r := range f.dump.entries(moduleList, moduleSize) {
-		m := f.dump.readModule(&r)
+	for m := range listed {
 		if !room.Draw(1) {
 			f.dump.issue("%v; the others are left out", room.Err())
 			break
@@ -62,7 +71,7 @@ func (f *finder) modules() ([]*target.Module, *cpu.Arch) {
 		if first {
 			f.program = m.name
 		}
-		f.add(&m, first)
+		f.add(m, first)
 	}
 	list, issues := f.files.NamedModules(f.list, f.arch)
 	f.list, f.dump.issues = append(f.list, list...), append(f.dump.issues, issues...)
@@ -142,6 +151,10 @@ func (f *finder) symbols(m *module) *image.Image {
 		if img := f.files.SymbolFile(ref, m.id.symbolIDs()); img != nil {
 			return img
 		}
+	}
+	if path := f.files.OtherSymbolFile(m.name); path != "" && m.id.key() != nil {
+		f.dump.issues = append(f.dump.issues, target.Issue{Kind: target.IssueNotUsed, Subject: m.name,
+			Text: path + ": has another identifier than " + m.name + " in the dump; not used"})
 	}
 	return nil
 }

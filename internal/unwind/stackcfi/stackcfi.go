@@ -40,13 +40,14 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Try > 0 || q.Image.Table(image.StackCFI).Size == 0 {
 		return unwind.NotCovered
 	}
+	var start uint64
+	var init, changes []byte
 	c, ok := image.ContainerAs[text](q.Image.Container())
-	if !ok {
-		return unwind.NotCovered
+	if ok {
+		start, init, changes, ok = c.StackCFI(q.PC)
 	}
-	start, init, changes, ok := c.StackCFI(q.PC)
 	if !ok {
-		if w, has := c.(windows); has {
+		if w, has := image.ContainerAs[windows](q.Image.Container()); has {
 			return win(q, w, out)
 		}
 		return unwind.NotCovered

@@ -1,0 +1,61 @@
+package pdb
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// frameSize is the size of FRAMEDATA (cvinfo.h), which 32-bit x86 has.
+const frameSize = 32
+
+// savedRegisters are what the programs of frames call registers by their numbers (cvconst.h, CV_REG_EBX to CV_REG_EDI).
+var savedRegisters = strings.NewReplacer("$20 ", "$ebx ", "$22 ", "$ebp ", "$23 ", "$esi ", "$24 ", "$edi ")
+
+// tables is the unwind table of a database that stands in for its binary.
+func (f *file) tables(end uint64) []image.Table {
+	if len(f.frames) == 0 || f.arch.Name != "i386" {
+		return nil
+	}
+	return []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: end}}}
+}
+
+// StackWin is what the database says of the frame at an address, as the words of a STACK WIN record behind its type. Of several
+// records the smallest counts: each says what holds from a place on.
+func (h hollow) StackWin(addr uint64) (words [][]byte, frameData, ok bool) {
+	const looked = 16 // records before the nearest that may be around it
+	n := h.frameBefore(addr)
+	var best []byte
+	smallest := uint32(0)
+	for i := n; i >= 0 && i > n-looked; i-- {
+		r := bin.New(h.frames[i*frameSize:][:frameSize], false)
+		start, size := uint64(r.U32()), r.U32()
+		if addr-start < uint64(size) && (best == nil || size < smallest) {
+			best, smallest = h.frames[i*frameSize:][:frameSize], size
+		}
+	}
+	if best == nil {
+		return nil, false, false
+	}
+	r := bin.New(best, false)
+	start, size, locals, params, most, program, prologue, saved := r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U16(), r.U16()
+	line := fmt.Sprintf("%x %x %x 0 %x %x %x %x 1 ", start, size, prologue, params, saved, locals, most)
+	return bytes.Fields([]byte(line + savedRegisters.Replace(text(h.names, uint64(program))))), true, true
+}
+
+// frameBefore is the number of the last frame that begins at an address or before, -1 for none.
+func (f *file) frameBefore(addr uint64) int {
+	lo, hi := 0, len(f.frames)/frameSize
+	for lo < hi {
+		m := (lo + hi) / 2
+		if r := bin.NewAt(f.frames, uint64(m*frameSize), false); uint64(r.U32()) <= addr {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo - 1
+}
