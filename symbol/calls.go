@@ -21,6 +21,7 @@ type function struct {
 	entry  uint64
 	calls  []call // in the order of their entries: what was inlined in a call follows the call
 	ranges [][2]uint64
+	size   int  // of calls and ranges, in bytes
 	cut    bool // calls are missing
 }
 
@@ -55,7 +56,7 @@ func (u unitReader) function(at dwarf.Offset) *function {
 		}
 		u.readCalls(f, w)
 	}
-	if u.d.room(callSize + len(f.name)) {
+	if u.d.room(callSize+len(f.name), f.size) {
 		u.kept().functions[at] = f
 	}
 	return f
@@ -96,8 +97,10 @@ func (u unitReader) readEntry(f *function, o *outline, open []inside) []inside {
 	case o.shape.tag == dwarf.TagLexDwarfBlock:
 	case o.shape.tag != dwarf.TagInlinedSubroutine || !o.shape.placed || !u.addCall(f, o.w, o.at):
 		o.skipChildren()
-	case o.shape.children:
+	case o.shape.children && len(open) <= maxInlined:
 		return append(open, inside{call: len(f.calls) - 1})
+	default:
+		o.skipChildren()
 	}
 	return open
 }
@@ -120,11 +123,13 @@ func (u unitReader) addCall(f *function, w *walker, at dwarf.Offset) bool {
 	if err != nil || len(ranges) == 0 || !w.draw(len(ranges), at) {
 		return false
 	}
-	if !u.d.room(callSize + rangeSize*len(ranges)) {
+	size := callSize + rangeSize*len(ranges)
+	if !u.d.room(size, f.size) {
 		u.d.leaveOut(".debug_info", uint64(at), u.d.tables.Err())
 		f.cut = true
 		return false
 	}
+	f.size += size
 	file, _ := e.Val(dwarf.AttrCallFile).(int64)
 	line, _ := e.Val(dwarf.AttrCallLine).(int64)
 	f.add(call{at: at, file: clip(file), line: clip(line)}, ranges)
@@ -218,7 +223,7 @@ func (u unitReader) instance(e die.Entry) string {
 		return name
 	}
 	name := u.d.names.readable(u.name(e))
-	if u.d.room(callSize + len(name)) {
+	if u.d.room(callSize+len(name), 0) {
 		u.kept().names[at] = name
 	}
 	return name

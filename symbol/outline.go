@@ -49,7 +49,7 @@ func (u unitReader) outline(w *walker) *outline {
 		return o
 	}
 	o.shapes = shapesOf(u.abbrev, abbrev, u.d.big, &o.sizes)
-	if u.d.room(o.shapes.size()) {
+	if u.d.room(o.shapes.size(), 0) {
 		u.kept().shapes = o.shapes
 	}
 	return o

@@ -22,8 +22,9 @@ func (u unitReader) kept() *unitTables {
 	return u.tables
 }
 
-// room draws memory for tables. Where there is no more, the tables of all units are given up.
-func (d *debugInfo) room(bytes int) bool {
+// room draws memory for tables. Where there is no more, the tables of all units are given up; held is how much the table
+// at hand, which is none of these yet, has drawn before.
+func (d *debugInfo) room(bytes, held int) bool {
 	if d.tables.Draw(bytes) {
 		return true
 	}
@@ -31,5 +32,5 @@ func (d *debugInfo) room(bytes int) bool {
 		d.units[i].tables = nil
 	}
 	d.tables.Return(math.MaxInt)
-	return d.tables.Draw(bytes)
+	return d.tables.Draw(held + bytes)
 }

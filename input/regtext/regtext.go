@@ -240,10 +240,17 @@ func qualified(before string) bool {
 
 // isFrame tells whether the name at a place of a line stands behind the number of a frame, in a list of calls: "#03 pc 000a96ec".
 func isFrame(line string, at int) bool {
-	digits := strings.TrimRight(line[:at], " \t")
-	before := strings.TrimRight(digits, "0123456789")
-	return len(before) < len(digits) && strings.HasSuffix(before, "#")
+	for at > 0 && (line[at-1] == ' ' || line[at-1] == '\t') {
+		at--
+	}
+	end := at
+	for at > 0 && isDigit(line[at-1]) {
+		at--
+	}
+	return at < end && at > 0 && line[at-1] == '#'
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // loose tells whether a name is no word of another kind, so that a short number behind it
 // is its value: "trap: mcause 5 mepc 800001cc".
