@@ -39,6 +39,7 @@ func (d *dump) firstContextFlags() uint32 {
 func (d *dump) threads(arch *cpu.Arch, crash *crash) (list []target.Thread) {
 	names := d.names()
 	short := 0
+	most := min(int64(d.streams[threadList].size/threadSize), d.room.threads.Left())
 	for r := range d.entries(threadList, threadSize) {
 		if !d.room.threads.Draw(1) {
 			break
@@ -54,6 +55,9 @@ func (d *dump) threads(arch *cpu.Arch, crash *crash) (list []target.Thread) {
 		if !ok {
 			short++
 			continue
+		}
+		if list == nil { // to grow would leave more than twice as much behind
+			list = make([]target.Thread, 0, most)
 		}
 		list = append(list, target.Thread{ID: int(t.id), Name: names[t.id], Regs: regs, Crashed: crashed})
 	}
