@@ -25,3 +25,20 @@ type Container interface {
 	// Close releases mappings; the Image must not be used after it.
 	Close() error
 }
+
+// FunctionYield takes the address, mode and size of a function; false: no further one is wanted.
+type FunctionYield = func(addr uint64, mode cpu.Mode, size uint64) bool
+
+// EachFunction calls yield for what one source after another lists, as Container.Functions does, until yield returns false.
+func EachFunction(yield FunctionYield, sources ...func(FunctionYield)) {
+	more := true
+	for _, source := range sources {
+		source(func(addr uint64, mode cpu.Mode, size uint64) bool {
+			more = yield(addr, mode, size)
+			return more
+		})
+		if !more {
+			return
+		}
+	}
+}

@@ -40,13 +40,26 @@ func (img *Image) codeDigest() []byte {
 	return h.Sum(nil)
 }
 
+// guidSize is the size of a GUID in bytes.
+const guidSize = 16
+
 // SymbolServerID is what symbol servers call the build of a GUID and an age, 20 bytes as they lie in a CodeView record: the GUID's
 // first three numbers with the highest digit first, its other bytes, the age. "" for a build ID of another size.
 func SymbolServerID(id []byte) string {
-	const size = 20
-	if len(id) != size {
+	if len(id) != guidSize+4 {
 		return ""
 	}
-	le := binary.LittleEndian
-	return fmt.Sprintf("%08X%04X%04X%X%X", le.Uint32(id), le.Uint16(id[4:]), le.Uint16(id[6:]), id[8:16], le.Uint32(id[16:]))
+	return symbolServerID(binary.LittleEndian, id, binary.LittleEndian.Uint32(id[guidSize:]))
+}
+
+// SymbolServerIDs are what symbol servers may call the build of an age and an identity, of which the first 16 bytes count as a GUID:
+// the order of bytes in the GUID's first three numbers is that of little-endian machines, or as written.
+func SymbolServerIDs(identity []byte, age uint32) []string {
+	var guid [guidSize]byte
+	copy(guid[:], identity)
+	return []string{symbolServerID(binary.LittleEndian, guid[:], age), symbolServerID(binary.BigEndian, guid[:], age)}
+}
+
+func symbolServerID(order binary.ByteOrder, guid []byte, age uint32) string {
+	return fmt.Sprintf("%08X%04X%04X%X%X", order.Uint32(guid), order.Uint16(guid[4:]), order.Uint16(guid[6:]), guid[8:guidSize], age)
 }

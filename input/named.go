@@ -33,18 +33,8 @@ func (f *Files) withSymbols(img *image.Image) *image.Image {
 	}
 	const page = 4096
 	lo, _ := img.Segments.Bounds()
-	c := &withSymbolFile{Container: img.Container(), files: f, name: filepath.Base(img.Path), ids: symbolIDs(img.BuildID), arch: img.Arch, base: lo &^ (page - 1)}
+	c := &withSymbolFile{Container: img.Container(), files: f, name: filepath.Base(img.Path), ids: image.SymbolServerIDs(img.BuildID, 0), arch: img.Arch, base: lo &^ (page - 1)}
 	return image.New(img.Header, c)
-}
-
-// symbolIDs are what symbol files of a build may be called by: the first 16 bytes of the build ID as a GUID, in either order of
-// its numbers' bytes, and the age 0.
-func symbolIDs(buildID []byte) []string {
-	const guid, age = 16, 4
-	id := make([]byte, guid+age)
-	copy(id, buildID[:min(len(buildID), guid)])
-	other := append([]byte{id[3], id[2], id[1], id[0], id[5], id[4], id[7], id[6]}, id[8:]...)
-	return []string{image.SymbolServerID(id), image.SymbolServerID(other)}
 }
 
 // file is the symbol file, nil where there is none.
@@ -83,16 +73,13 @@ func (c *withSymbolFile) SymbolAt(addr uint64) (image.Symbol, bool) {
 
 // Functions implements image.Container.
 func (c *withSymbolFile) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
-	more := true
-	c.Container.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
-		more = yield(addr, mode, size)
-		return more
+	image.EachFunction(yield, c.Container.Functions, func(yield image.FunctionYield) {
+		if f := c.file(); f != nil {
+			f.Symbols.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
+				return size == 0 || yield(addr+c.base, mode, size)
+			})
+		}
 	})
-	if f := c.file(); f != nil && more {
-		f.Symbols.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
-			return size == 0 || yield(addr+c.base, mode, size)
-		})
-	}
 }
 
 // LineAt is the place of an address in the source.

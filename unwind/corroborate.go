@@ -188,11 +188,11 @@ func passOutwards(frames []Frame, within *interiors) {
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		told := f.Checks.Has(FrameSize) || f.Method.basis() == inTable
-		if local && told && settles(&frames[i-1], f) {
+		located := f.Checks.Has(FrameSize) || f.Method.basis() == inTable
+		if local && located && settles(&frames[i-1], f) {
 			trust = Certain
 		}
-		local = trust == Certain && told && (f.derived() || f.ruled())
+		local = trust == Certain && located && (f.derived() || f.ruled())
 		if local && i > 0 && f.Trust < Certain && !f.Checks.Has(AtStart) && within.settle(frames, i) {
 			continue
 		}
@@ -205,7 +205,7 @@ func passOutwards(frames []Frame, within *interiors) {
 // frame of that function. A call that comes there by a jump tells that of a function that the call
 // behind doubtful is known to be in: libcrypto's openssl_add_all_ciphers_int ends in a jump that
 // leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
-// OBJ_NAME_add's.
+// OBJ_NAME_add's. Where next is not proven, a size must have led there, of which no word was read from memory.
 func settles(doubtful, next *Frame) bool {
 	return next.Checks.Proven() || next.Checks.Has(FrameSize) &&
 		(next.Checks.Has(TargetMatches) && doubtful.Checks.Proven() || next.Checks.Has(Corroborated) && doubtful.onlyAtStart())

@@ -145,12 +145,19 @@ func (f *file) rva(number uint16, offset uint32) (uint32, bool) {
 
 // contribution is the one that has an address, nil for none.
 func (f *file) contribution(rva uint32) *contribution {
-	i, found := slices.BinarySearchFunc(f.contributions, rva, func(c contribution, rva uint32) int { return cmp.Compare(c.rva, rva) })
-	if !found {
-		i--
-	}
+	i := last(f.contributions, rva, func(c contribution) uint32 { return c.rva })
 	if i < 0 || rva-f.contributions[i].rva >= f.contributions[i].size {
 		return nil
 	}
 	return &f.contributions[i]
+}
+
+// last is the index of what begins last at an address or before, by a sorted list; of several that begin at the address, of the
+// first. -1: none does.
+func last[T any](list []T, rva uint32, begin func(T) uint32) int {
+	i, found := slices.BinarySearchFunc(list, rva, func(e T, rva uint32) int { return cmp.Compare(begin(e), rva) })
+	if !found {
+		i--
+	}
+	return i
 }

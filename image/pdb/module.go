@@ -109,10 +109,7 @@ func (f *file) procedure(s record) (p procedure, ok bool) {
 
 // at is the procedure that has an address, nil for none.
 func (m *module) at(rva uint32) *procedure {
-	i, found := slices.BinarySearchFunc(m.procedures, rva, func(p procedure, rva uint32) int { return cmp.Compare(p.rva, rva) })
-	if !found {
-		i--
-	}
+	i := last(m.procedures, rva, func(p procedure) uint32 { return p.rva })
 	if i < 0 || rva-m.procedures[i].rva >= m.procedures[i].size {
 		return nil
 	}

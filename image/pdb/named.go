@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -47,8 +48,7 @@ type companion struct {
 	base uint64
 	opt  image.Options
 	once sync.Once
-	mu   sync.Mutex
-	pdb  *file // nil: not found, or not asked for
+	pdb  atomic.Pointer[file] // nil: not found, or not asked for
 }
 
 // database finds the program database once, nil where there is none.
@@ -56,21 +56,12 @@ func (c *companion) database() *file {
 	c.once.Do(func() {
 		for path := range c.candidates() {
 			if f := c.try(path); f != nil {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				c.pdb = f
+				c.pdb.Store(f)
 				return
 			}
 		}
 	})
-	return c.known()
-}
-
-// known is the program database, nil where it was not asked for yet.
-func (c *companion) known() *file {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pdb
+	return c.pdb.Load()
 }
 
 // candidates are the files that may be the database: beside the binary, under the name that the linker gave or the binary's own; in
@@ -148,14 +139,9 @@ func (c *companion) SymbolNamed(name string) (image.Symbol, bool) {
 
 // Functions implements image.Container.
 func (c *companion) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
-	more := true
 	if f := c.database(); f != nil {
-		f.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
-			more = yield(addr, mode, size)
-			return more
-		})
-	}
-	if more {
+		image.EachFunction(yield, f.Functions, c.Container.Functions)
+	} else {
 		c.Container.Functions(yield)
 	}
 }
@@ -174,7 +160,7 @@ func (c *companion) Files() []*image.File {
 	if b, ok := image.ContainerAs[image.Backer](c.Container); ok {
 		list = b.Files()
 	}
-	if f := c.known(); f != nil {
+	if f := c.pdb.Load(); f != nil {
 		list = append(list, f.in)
 	}
 	return list
@@ -182,7 +168,8 @@ func (c *companion) Files() []*image.File {
 
 // Close implements image.Container.
 func (c *companion) Close() error {
-	if f := c.known(); f != nil {
+	c.once.Do(func() {}) // no database is looked for from now on
+	if f := c.pdb.Load(); f != nil {
 		_ = f.in.Close() // a mapping, which can always be undone
 	}
 	return c.Container.Close()

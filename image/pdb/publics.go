@@ -52,10 +52,7 @@ func (f *file) publicSymbols() []public {
 // module contributed.
 func (f *file) publicAt(rva uint32) *public {
 	list := f.publicSymbols()
-	i, found := slices.BinarySearchFunc(list, rva, func(p public, rva uint32) int { return cmp.Compare(p.rva, rva) })
-	if !found {
-		i--
-	}
+	i := last(list, rva, func(p public) uint32 { return p.rva })
 	if i < 0 {
 		return nil
 	}

@@ -2,7 +2,6 @@ package minidump
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -52,18 +51,12 @@ func (id *identity) key() []byte {
 	return id.guid
 }
 
-// symbolIDs are what symbol files of the module may be called by: the GUID, whose first three numbers are written with the
-// highest digit first, and the age.
-func (id *identity) symbolIDs() (ids []string) {
+// symbolIDs are what symbol files of the module may be called by.
+func (id *identity) symbolIDs() []string {
 	if id.key() == nil {
 		return nil
 	}
-	guid := make([]byte, guidSize)
-	copy(guid, id.key())
-	for _, g := range [][]byte{swapped(guid), guid} {
-		ids = append(ids, fmt.Sprintf("%X%X", g, id.age))
-	}
-	return ids
+	return image.SymbolServerIDs(id.key(), id.age)
 }
 
 // fits tells whether an image may be the build that a GUID means: by its build ID or by its text, whichever the file had

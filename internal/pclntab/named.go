@@ -52,12 +52,5 @@ func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
 
 // Functions implements image.Container.
 func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
-	more := true
-	c.table.all(func(addr uint64, mode cpu.Mode, size uint64) bool {
-		more = yield(addr, mode, size)
-		return more
-	})
-	if more {
-		c.Container.Functions(yield)
-	}
+	image.EachFunction(yield, c.table.all, c.Container.Functions)
 }
