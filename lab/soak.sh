@@ -1,8 +1,10 @@
 #!/bin/sh
-# soak.sh [CPU-MINUTES [CORES]]: spreads that much processor time (30 unless given) over every fuzz target of the project, as
-# many targets at a time as CORES (all of them), and prints a table: the executions and findings of each, and what part of its
-# package's statements the inputs that were found so far reach (COVERAGE=no leaves that out, for which each package is compiled
-# once more). lab/results/soak.md has the last long one. Inputs that reached new code are kept in Go's build cache and are where
+# soak.sh [CPU-MINUTES | EXECUTIONSx [CORES]]: spreads that much processor time (30 minutes unless given) over every fuzz target
+# of the project, or gives each that many executions, in at most LONGEST seconds (no limit), as many targets at a time as CORES
+# (all of them). It prints a table: the
+# executions and findings of each, how many inputs of the last tenth reached new code, and what part of its package's statements
+# the inputs that were found so far reach (COVERAGE=no leaves that out, for which each package is compiled once more).
+# lab/results/soak.md has the last long one. Inputs that reached new code are kept in Go's build cache and are where
 # the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 # An input is made smaller a few times only: Go's minute for each was all that some targets did.
 set -u
@@ -24,6 +26,7 @@ targets() {
 # ended: nothing but the end of the time is in the way. Go 1.26 may report that as a failure where the machine is busy
 # (go.dev/issue/75804): one line in place of what an input did, and no input is written.
 ended() {
+	[ "$(tail -n 2 "$log" | head -n 1)" = PASS ] && return
 	! grep -q 'Failing input written' "$log" &&
 		[ "$(sed -n '/^--- FAIL/,/^FAIL$/p' "$log" | sed '1d;$d')" = '    context deadline exceeded' ]
 }
@@ -38,19 +41,34 @@ covered() {
 	[ ! -L "$seeds/$3" ] || { rm "$seeds/$3" && rmdir -p --ignore-fail-on-non-empty "$seeds"; }
 }
 
-list=$(targets)
-each=$(echo "$list" | awk -v s="$minutes" 'END { s = s * 60 / NR; printf "%.1f", s < 0.5 ? 0.5 : s }')
-echo "$(echo "$list" | wc -l) targets, ${each} s each, $cores at a time."
-printf '\n| package | target | executions | a second | statements reached | |\n|---|---|---|---|---|---|\n'
+# late: how many inputs that reached new code were found in the last tenth of the executions.
+late() {
+	sed -n 's/^fuzz: elapsed: .*, execs: \([0-9]*\) .*, new interesting: \([0-9]*\) .*/\1 \2/p' "$log" |
+		awk '{ execs[NR] = $1; new[NR] = $2 } END { for (i = NR; i > 0 && execs[i] > execs[NR] * 0.9; i--); print new[NR] - new[i] }'
+}
 
-# soaked NUMBER MODULE PACKAGE TARGET: fuzzes a target on one core, and leaves its row of the table, and its executions behind.
+list=$(targets)
+case $minutes in
+*x) each=$minutes ;;
+*) each=$(echo "$list" | awk -v s="$minutes" 'END { s = s * 60 / NR; printf "%.1fs", s < 0.5 ? 0.5 : s }') ;;
+esac
+echo "$(echo "$list" | wc -l) targets, ${each} each, $cores at a time."
+printf '\n| package | target | executions | a second | new code in the last tenth | statements reached | |\n|---|---|---|---|---|---|---|\n'
+
+# a_second ELAPSED N: how many that is a second; ELAPSED as Go writes it, as 1h2m3s.
+a_second() {
+	awk -v e="${1:-1s}" -v n="${2:-0}" 'BEGIN { while (match(e, /^[0-9]+[hms]/)) {
+		s = s * 60 + substr(e, 1, RLENGTH - 1); e = substr(e, RLENGTH + 1) } print n / (s ? s : 1) }'
+}
+
+# soaked NUMBER MODULE PACKAGE TARGET: fuzzes a target on one core, and prints its row of the table.
 soaked() {
 	log=$dir/$1.log result=ok
-	go test -C "$2" -vet=off "$3" -run '^$' -fuzz "^$4\$" -fuzztime "${each}s" -fuzzminimizetime 10x -parallel 1 >"$log" 2>&1 ||
-		ended || result=FOUND
-	execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
-	printf '| %s | %s | %d | %.0f | %s | %s |\n' "${3#*/backsight/}" "$4" "${execs:-0}" \
-		"$(awk -v n="${execs:-0}" -v s="$each" 'BEGIN { print n / s }')" "$(covered "$2" "$3" "$4")" $result >"$dir/$1.row"
+	timeout -s INT "${LONGEST:-0}" go test -C "$2" -vet=off -timeout 0 "$3" -run '^$' -fuzz "^$4\$" -fuzztime "$each" \
+		-fuzzminimizetime 10x -parallel 1 >"$log" 2>&1 || ended || result=FOUND
+	set -- "$@" $(sed -n 's/^fuzz: elapsed: \([^,]*\), execs: \([0-9]*\) .*/\1 \2/p' "$log" | tail -1)
+	printf '| %s | %s | %d | %.0f | %s | %s | %s |\n' "${3#*/backsight/}" "$4" "${6:-0}" "$(a_second "$5" "$6")" "$(late)" \
+		"$(covered "$2" "$3" "$4")" $result | tee -a "$dir/rows"
 	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20 >&2
 }
 
@@ -64,6 +82,4 @@ done <<EOL
 $list
 EOL
 wait
-for i in $(seq $n); do cat "$dir/$i.row"; done >"$dir/rows"
-cat "$dir/rows"
-awk -F'|' '{ n += $4; found += $7 !~ / ok / } END { printf "\n%d executions, %d findings.\n", n, found; exit found > 0 }' "$dir/rows"
+awk -F'|' '{ n += $4; found += $8 !~ / ok / } END { printf "\n%d executions, %d findings.\n", n, found; exit found > 0 }' "$dir/rows"

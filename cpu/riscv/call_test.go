@@ -155,11 +155,12 @@ func TestDecodeAllocatesNothing(t *testing.T) {
 }
 
 // FuzzDecode: the instructions lie in the code one after the other, and their
-// registers exist. PC stands for sepc and mepc where an instruction names these.
+// registers exist. PC stands for sepc and mepc where an instruction names these; the shadow stack's pointer is a base.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0x01, 0x11, 0x06, 0xec, 0x22, 0xe8, 0x00, 0x10}, uint64(0x10000), true, false)
 	f.Add([]byte{0x42, 0xb8, 0x42, 0xbe, 0xff, 0xff, 0x1f, 0, 0, 0, 0, 0}, ^uint64(0), false, true)
 	f.Add([]byte{0x73, 0x25, 0x10, 0x14, 0x73, 0x10, 0x15, 0x14, 0x73, 0, 0x20, 0x10}, uint64(0), true, false) // csrr, csrw sepc; sret
+	f.Add([]byte{0x81, 0x60, 0x73, 0x40, 0x10, 0xce, 0x73, 0xc0, 0xc0, 0xcd}, uint64(0), true, false)          // c.sspush ra; sspush ra; sspopchk ra
 	f.Fuzz(func(t *testing.T, code []byte, pc uint64, wide, zcmp bool) {
 		d := decoder{isa{rv64: wide, zcmp: zcmp}}
 		var out [16]cpu.Insn
@@ -171,7 +172,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%+v", in)
 			}
 			for _, r := range []cpu.Reg{in.Dst, in.Dst2, in.Src, in.Src2, in.Base, in.Index} {
-				if r >= PC && r != cpu.NoReg && !(r == PC && (in.Src == PC || in.Dst == PC)) {
+				if r >= PC && r != SSP && r != cpu.NoReg && !(r == PC && (in.Src == PC || in.Dst == PC)) {
 					t.Fatalf("register %d in %+v", r, in)
 				}
 			}

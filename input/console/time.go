@@ -38,6 +38,12 @@ func isSeconds(s string) bool {
 	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)
 }
 
+// IsBefore tells whether the line's time of printk is earlier than another's; false where one is none in seconds.
+func (l *Line) IsBefore(time string) bool {
+	a, b := strings.TrimLeft(l.Time, " "), strings.TrimLeft(time, " ")
+	return isSeconds(a) && isSeconds(b) && (len(a) < len(b) || len(a) == len(b) && a < b)
+}
+
 // isMinute tells whether s is "Nov22 05:00".
 func isMinute(s string) bool {
 	const months = "JanFebMarAprMayJunJulAugSepOctNovDec"

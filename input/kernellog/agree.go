@@ -78,7 +78,11 @@ func withAddresses(e *evidence, listed []target.Listed) []target.Listed {
 	return listed
 }
 
-// doubtPC tells whether a record contradicts itself on where the processor stood.
+// doubtPC tells whether a record contradicts itself on where the processor stood:
+//
+//	epc   : ffffffffcc008e24 leaf+0x14/0x18 [toy]
+//	Call Trace:
+//	[<ffffffffc0008e24>] leaf+0x14/0x18 [toy]
 func (b *binaries) doubtPC(r *record) bool {
 	pc := pcOf(r)
 	if pc == nil || pc.at.symbol == "" {
@@ -87,7 +91,14 @@ func (b *binaries) doubtPC(r *record) bool {
 	if pc.known && !b.agrees(pc.value, &pc.at) || pc.at.isImpossible(b.instructions()) {
 		return true
 	}
-	return len(r.trace.listed) > 0 && processorOf(r).has(listsAtPC) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
+	if len(r.trace.listed) == 0 {
+		return false
+	}
+	first := &r.trace.listed[0]
+	if samePlace(first, &pc.at) {
+		return pc.known && first.PC != 0 && first.PC != pc.value
+	}
+	return first.Symbol == pc.at.symbol && processorOf(r).has(listsAtPC)
 }
 
 // doubtInterrupted doubts that entries behind the entry code of exceptions are where the exceptions happened, if a call

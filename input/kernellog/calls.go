@@ -21,11 +21,12 @@ type site struct {
 	offset, size uint64
 }
 
-// callee is a function that was called from a site, in so many reports. last is the last of them.
+// callee is a function that was called from a site, in so many reports. last is the last of them, and at the callee's entry there.
 type callee struct {
 	symbol  string
 	reports int
 	last    *record
+	at      int
 }
 
 // maxCallees is how many functions of a site are kept: one's own, and two others, which is a call through a pointer.
@@ -38,57 +39,84 @@ const witnesses = 2
 func callsOf(records []*record) calls {
 	c := calls{}
 	for _, r := range records {
-		for i := 1; i < len(r.trace.listed); i++ {
-			if at, ok := siteOf(r.trace.listed, i); ok {
-				c.add(at, r.trace.listed[i-1].Symbol, r)
+		before := -1
+		for i := range r.trace.listed {
+			if at, ok := siteOf(r.trace.listed, before, i); ok {
+				c.add(at, r, before)
+			}
+			if !r.trace.listed[i].Doubtful {
+				before = i
 			}
 		}
 	}
 	return c
 }
 
-// siteOf is where entry i called the entry before; ok is false where it may not have.
-func siteOf(listed []target.Listed, i int) (at site, ok bool) {
-	l, before := &listed[i], &listed[i-1]
-	ok = l.Symbol != "" && l.Size != 0 && before.Symbol != "" && !l.Exact && !l.Doubtful && !before.Doubtful
+// siteOf is where entry i called the last that is not doubted before, −1 for none; ok is false where it may not have.
+func siteOf(listed []target.Listed, before, i int) (at site, ok bool) {
+	l := &listed[i]
+	ok = before >= 0 && l.Symbol != "" && l.Size != 0 && !l.Exact && !l.Doubtful && listed[before].Symbol != ""
 	return site{l.Symbol, l.Offset, l.Size}, ok
 }
 
-// add counts a report's call once.
-func (c calls) add(at site, symbol string, r *record) {
-	list := c[at]
+// add counts a report's call of the function of an entry once.
+func (c calls) add(at site, r *record, entry int) {
+	list, symbol := c[at], r.trace.listed[entry].Symbol
 	for i := range list {
 		if list[i].symbol == symbol {
 			if list[i].last != r {
-				list[i].reports, list[i].last = list[i].reports+1, r
+				list[i].reports, list[i].last, list[i].at = list[i].reports+1, r, entry
 			}
 			return
 		}
 	}
 	if len(list) < maxCallees {
-		c[at] = append(list, callee{symbol, 1, r})
+		c[at] = append(list, callee{symbol, 1, r, entry})
 	}
 }
 
-// deny tells whether other reports have one other function called from a site than this, and none has this or a third.
-func (c calls) deny(at site, symbol string) bool {
-	others := 0
-	for _, f := range c[at] {
-		switch {
-		case f.symbol != symbol && others == 0:
-			others = f.reports
-		case f.symbol != symbol || f.reports > 1:
+// deny tells whether others have another function called from a site than this, and none has this: one report, in which that
+// function led to this, or several, and all the same function.
+func (c calls) deny(at site, called *target.Listed) bool {
+	leads, agree, others := false, 0, 0
+	for i := range c[at] {
+		switch f := &c[at][i]; {
+		case f.symbol != called.Symbol:
+			leads, agree, others = leads || f.leadsTo(called), f.reports, others+1
+		case f.reports > 1:
 			return false
 		}
 	}
-	return others >= witnesses
+	return leads || others == 1 && agree >= witnesses
+}
+
+// maxLost is how many lines next to one another are looked for that another report has.
+const maxLost = 3
+
+// leadsTo tells whether an entry stands further in than the callee's, in the last report.
+//
+//	__hrtimer_run_queues+0x127 ◄ hrtimer_interrupt+0xfc ◄ __sysvec_apic_timer_interrupt+0x5c
+//	__hrtimer_run_queues+0x127 ◄ __sysvec_apic_timer_interrupt+0x5c
+func (f *callee) leadsTo(l *target.Listed) bool {
+	for i, n := f.at-1, 0; i >= 0 && n < maxLost; i-- {
+		if in := &f.last.trace.listed[i]; !in.Doubtful {
+			if n++; sameEntry(in, l) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // doubtOtherCalls doubts the two entries between which a call stands that other reports deny.
 func doubtOtherCalls(e *evidence, listed []target.Listed) []target.Listed {
-	for i := 1; i < len(listed); i++ {
-		if at, ok := siteOf(listed, i); ok && e.calls.deny(at, listed[i-1].Symbol) {
-			listed[i-1].Gap, listed[i].Gap = true, true
+	before := -1
+	for i := range listed {
+		if at, ok := siteOf(listed, before, i); ok && e.calls.deny(at, &listed[before]) {
+			listed[before].Gap, listed[i].Gap = true, true
+		}
+		if !listed[i].Doubtful {
+			before = i
 		}
 	}
 	return listed

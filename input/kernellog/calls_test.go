@@ -27,8 +27,11 @@ func TestOtherCalls(t *testing.T) {
 		{"a line is lost", report(entry("write do_svc handler")), []string{whole, whole}, "do_svc handler"},
 		{"lines change places", report(entry("write svc do_svc handler")), []string{whole, whole}, "write svc do_svc handler"},
 		{"a letter is another", report(entry("write do_svc sve handler")), []string{whole, whole}, "sve handler"},
-		{"the place calls several functions", report(entry("write do_svc handler")), []string{whole, whole, other, other}, ""},
-		{"one report says otherwise", report(entry("write do_svc handler")), []string{whole}, ""},
+		{"a letter, of a function that a pointer led to", report(entry("wrjte handler")), []string{report(entry("write handler")), report(entry("write handler")), report(entry("read handler"))}, "wrjte"},
+		{"a stale entry in between", report(entry("write do_svc stale handler")), []string{strings.ReplaceAll(whole, " svc", " ? stale+0x34/0x100\n svc"), whole}, "stale handler"},
+		{"the place calls several functions", report(entry("read handler")), []string{whole, whole, other, other}, ""},
+		{"one report says otherwise", report(entry("write do_svc handler")), []string{report(entry("read svc handler"))}, ""},
+		{"one report has a line more", report(entry("write do_svc handler")), []string{whole}, "do_svc handler"},
 	} {
 		if got := gaps(t, c.first+strings.Join(c.others, "")); got != c.want {
 			t.Errorf("%s: doubted are %q, want %q", c.name, got, c.want)

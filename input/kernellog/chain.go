@@ -33,6 +33,7 @@ var repairs = [...]func(e *evidence, listed []target.Listed) []target.Listed{
 	withAddresses,    // leaf+0x20/0x2c: where a file has leaf
 
 	doubtOtherCalls,       // do_el0_svc ◄ el0t_64_sync_handler: el0_svc in all other reports
+	doubtSpelling,         // ksys_wrrte: ksys_write at the same place in all other reports
 	doubtLosses,           // a register or a line is missing, or another report's
 	doubtUnmarked,         // x86 before Linux 2.6.25: each word that points to code
 	doubtBehindExceptions, // RISC-V: ret_from_exception ◄ its caller, or the interrupted function's
@@ -44,7 +45,7 @@ var repairs = [...]func(e *evidence, listed []target.Listed) []target.Listed{
 
 // chain is the call chain of a record, from where the PC is.
 func (k *kernelLog) chain(r *record, b *binaries) []target.Listed {
-	e := &evidence{record: r, binaries: b, later: laterChain(k.records, r), calls: k.calls}
+	e := &evidence{record: r, binaries: b, later: laterChain(k.records, r), calls: k.calls, spellings: k.spellings}
 	listed := slices.Clone(r.trace.listed)
 	for _, repair := range repairs {
 		listed = repair(e, listed)

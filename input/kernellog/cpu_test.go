@@ -65,6 +65,18 @@ func chainOf(t *target.Thread) string {
 	return strings.Join(out, " ")
 }
 
+// gapsOf is a thread's chain, with ! behind each entry of which it is not known whether others stand before.
+func gapsOf(t *target.Thread) string {
+	var out []string
+	for _, l := range t.Listed {
+		if l.Gap {
+			l.Symbol += "!"
+		}
+		out = append(out, l.Symbol)
+	}
+	return strings.Join(out, " ")
+}
+
 // oopses are one report as each processor prints it.
 var oopses = []struct {
 	name, log                    string
@@ -166,8 +178,8 @@ Call Trace:
 [   17.095288]  <IRQ>
 [   17.095372]  mid+0x13/0x20 [toy]
 [   17.096169]  ? stale+0x95/0xc0
-[   17.095288]  </IRQ>
-[   17.095288]  <TASK>
+[   17.096288]  </IRQ>
+[   17.096288]  <TASK>
 [   17.096429]  asm_sysvec_apic_timer_interrupt+0x16/0x20
 [   17.096429] RIP: 0010:delay_tsc+0x31/0xa0
 [   17.096429] RSP: 0018:ffffd263005cbd98 EFLAGS: 00000287

@@ -5,9 +5,10 @@ import "github.com/backsight/backsight/target"
 // evidence is what a chain is repaired with: the report, the binaries, and what later reports show of the same stack.
 type evidence struct {
 	*record
-	binaries *binaries
-	later    []target.Listed
-	calls    calls
+	binaries  *binaries
+	later     []target.Listed
+	calls     calls
+	spellings spellings
 	// pc is where the chain is to begin: nil where nobody knows, or where the chain says so better.
 	pc *register
 	// caller is where in the chain the PC's caller stands.

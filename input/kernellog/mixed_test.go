@@ -209,3 +209,34 @@ func TestTaskCut(t *testing.T) {
 		}
 	}
 }
+
+// TestDisorder: the lines of one chain are printed one after the other, each with its time.
+func TestDisorder(t *testing.T) {
+	const log = `[   12.345670] CPU: 0 PID: 99 Comm: sh Not tainted 6.1.0-test #1
+[   12.345671] Call trace:
+[   12.345679]  leaf+0x10/0x20
+[   12.345680]  mid+0x10/0x20
+[   12.345681]  el0t_64_sync_handler+0xf4/0x120
+`
+	for _, c := range []struct{ name, old, new, want string }{
+		{"whole", "", "", "leaf mid el0t_64_sync_handler"},
+		{"two lines have changed places", "12.345680", "12.345689", "leaf! mid! el0t_64_sync_handler!"},
+		{"a line in two", "mid", "\nmid", "leaf mid! el0t_64_sync_handler!"},
+		{"a name in two", "mid", "mi\nd", "leaf mid el0t_64_sync_handler"},
+		{"a letter is none of a number", "mid+0x10", "mid+0x1m", "leaf el0t_64_sync_handler!"},
+		{"a time in two", "5680]", "56\n80]", "leaf el0t_64_sync_handler!"},
+	} {
+		if got := gapsOf(&snapshots(t, strings.Replace(log, c.old, c.new, 1))[0].Threads[0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTwoAddressesOfPC: without the kernel's file, the register and the entry that name one place contradict each other.
+func TestTwoAddressesOfPC(t *testing.T) {
+	s := snapshots(t, strings.Replace(mipsOops, "epc   : c00a5020", "epc   : c04a5020", 1))[0]
+	th := &s.Threads[0]
+	if _, ok := th.Regs.Lookup(s.Arch.PC); ok || !th.Listed[0].Gap {
+		t.Errorf("the PC is known: %v, %+v", ok, th.Listed[0])
+	}
+}

@@ -1,5 +1,12 @@
 package kernellog
 
+import (
+	"cmp"
+	"strings"
+
+	"github.com/backsight/backsight/input/console"
+)
+
 // record is a report as the lines of the log have it.
 type record struct {
 	heading
@@ -24,8 +31,37 @@ type record struct {
 type lastLine struct {
 	// silent counts the lines since the last that belonged to the report.
 	silent int
-	// entry: the line before was an entry of the chain.
+	// entry: the line before was an entry of the chain; time is that of the last entry, "" where none had one.
 	entry bool
+	time  string
+	// entries is the number that a tracer's next entry has.
+	entries int
+}
+
+// ordered compares an entry of the chain with the entry before. A chain is printed in order, in lines that all have a time or
+// all have none: where the time goes back, lines of two chains, or changed places; what has no time is a piece of a line, or
+// was printed by something else.
+//
+//	[   12.345681]  mid_a+0x10/0x20
+//	[   12.345680]  mid_b+0x10/0x20
+func (r *record) ordered(l *console.Line) {
+	switch t := &r.trace; {
+	case l.Time == "" && r.time != "" && l.Bare && len(t.listed) > 0:
+		t.listed[len(t.listed)-1].Gap, t.missing = true, true
+	case l.IsBefore(r.time):
+		r.mixed = true
+	}
+	r.time = cmp.Or(l.Time, r.time)
+}
+
+// torn marks that a line was read which was an entry before a console changed a letter of the line, or broke that in two:
+//
+//	[   12.345681]  mid_b+0x10/0xm0
+//	56] mid_b+0x10/0x20
+func (r *record) torn(text string) {
+	if r.trace.open && len(r.trace.listed) > 0 && (strings.Contains(text, "+0x") || strings.Contains(text, "/0x")) {
+		r.trace.missing = true
+	}
 }
 
 // within tells that the log begins within a report's chain, or ends before the chain does.

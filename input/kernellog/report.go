@@ -17,15 +17,16 @@ type kernelLog struct {
 	// machine is that of reports without registers.
 	machine *machine
 	// found are the binaries of each machine: a log has one.
-	found map[*machine]*binaries
-	calls calls
+	found     map[*machine]*binaries
+	calls     calls
+	spellings spellings
 	// refused: a report's processor was not known.
 	refused bool
 }
 
 func newKernelLog(log *console.Log) *kernelLog {
 	k := &kernelLog{scanner: scan(log), found: map[*machine]*binaries{}}
-	k.machine, k.calls = processorOfAll(k.records, &k.facts), callsOf(k.records)
+	k.machine, k.calls, k.spellings = processorOfAll(k.records, &k.facts), callsOf(k.records), spellingsOf(k.records)
 	return k
 }
 

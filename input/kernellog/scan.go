@@ -20,6 +20,7 @@ type scanner struct {
 	doubled doubled
 	facts   facts
 	under   *record // the report within which a tracer's chain stands
+	before  string  // the message before
 }
 
 // maxOpen bounds the callers whose reports are open at a time; a machine has as many CPUs.
@@ -51,7 +52,7 @@ func scan(log *console.Log) *scanner {
 				l.Caller = last.Caller
 			}
 			s.line(i, l)
-			last, said = l, i+1
+			last, s.before, said = l, l.Text, i+1
 		}
 	}
 	for _, r := range s.open {
@@ -139,9 +140,13 @@ func (s *scanner) line(i int, l console.Line) {
 		r.foreign = console.Unsupported(l.Text)
 	}
 	if r.take(l.Text) {
+		if r.entry {
+			r.ordered(&l)
+		}
 		r.reached(i)
 		return
 	}
+	r.torn(l.Text)
 	r.entry = false
 	if r.silent++; r.silent > maxSilence {
 		delete(s.open, l.Caller)

@@ -20,6 +20,11 @@ import (
 //	kvm [432]:  [<ffff80000903c2ac>] __kvm_nvhe_hyp_panic+0xac/0xf8
 //	kvm [432]: ---[ end nVHE call trace ]---
 //
+// So is what reading /proc/PID/stack shows (fs/proc/base.c, proc_pid_stack), whose lines alone begin so since Linux 4.15:
+//
+//	==> /proc/101/stack <==
+//	[<0>] do_wait+0x160/0x2f0
+//
 // The sizes of the first form are left: arm64 saves a return address above what the function keeps on the stack, and each size
 // is that of the row before. The function's code tells the size.
 func tracerOf(text string) (what string) {
@@ -30,47 +35,58 @@ func tracerOf(text string) (what string) {
 		return "trace event"
 	case strings.HasSuffix(text, "]: nVHE call trace:"):
 		return "nVHE"
+	case strings.HasPrefix(text, procStack):
+		return "task"
 	}
 	return ""
 }
 
-// tracerEntry is an entry of such a chain without what stands before.
-func tracerEntry(text string) string {
-	if rest, ok := strings.CutPrefix(text, "=> "); ok {
-		return strings.TrimSpace(rest)
+// procStack is what lines of /proc/PID/stack begin with.
+const procStack = "[<0>] "
+
+// tracerEntry is an entry of such a chain without what stands before, and its number where entries have one.
+func tracerEntry(text string) (entry string, number int) {
+	for _, mark := range [...]string{"=> ", procStack} {
+		if rest, ok := strings.CutPrefix(text, mark); ok {
+			return strings.TrimSpace(rest), -1
+		}
 	}
 	if rest, ok := strings.CutPrefix(text, "kvm ["); ok {
 		_, rest, _ = strings.Cut(rest, "]: ")
-		return strings.TrimSpace(rest)
+		return strings.TrimSpace(rest), -1
 	}
 	if number, rest, ok := strings.Cut(text, ") "); ok && isDecimal([]string{number}) {
 		depth, rest := cutWord(strings.TrimLeft(rest, " "))
 		size, rest := cutWord(strings.TrimLeft(rest, " "))
 		if isDecimal([]string{depth, size}) {
-			return strings.TrimSpace(rest)
+			return strings.TrimSpace(rest), leadingNumber(number, -1)
 		}
 	}
-	return text
+	return text, -1
 }
 
 // traced reads a line of a tracer's chain, or its heading; false for other lines.
 func (s *scanner) traced(i int, l *console.Line) bool {
 	r := s.open[l.Caller]
-	if what := tracerOf(l.Text); what != "" {
-		if r == nil || !r.tracer {
+	listed := r != nil && r.tracer
+	if what := tracerOf(l.Text); what != "" && !(listed && r.what == what && strings.HasPrefix(l.Text, procStack)) {
+		if !listed {
 			s.under = r
 		}
-		chain := s.begin(i, l.Caller)
-		chain.what, chain.says, chain.tracer = what, l.Text, true
-		chain.trace.open, chain.trace.headed = true, true
-		return true
+		r, listed = s.begin(i, l.Caller), true
+		r.what, r.says, r.tracer = what, l.Text, true
+		r.trace.open, r.trace.headed = true, true
+		if what != "task" {
+			return true
+		}
+		r.pid = processOf(s.before)
 	}
-	if r == nil || !r.tracer {
+	if !listed {
 		return false
 	}
-	switch text := tracerEntry(l.Text); {
+	switch text, number := tracerEntry(l.Text); {
 	case strings.HasPrefix(text, "-----"): // below the heading
-	case text != l.Text && r.trace.take(text):
+	case text != l.Text && r.takeNumbered(text, number):
 		r.reached(i)
 	default:
 		if delete(s.open, l.Caller); s.under != nil { // nVHE's stands within the report of a panic
@@ -81,4 +97,21 @@ func (s *scanner) traced(i int, l *console.Line) bool {
 		return strings.HasPrefix(text, "---[ end nVHE ")
 	}
 	return true
+}
+
+// takeNumbered reads a tracer's entry. Entries are numbered from 0 on: where the number is larger, lines were lost, where it is
+// less, their order was.
+func (r *record) takeNumbered(text string, number int) bool {
+	if number >= 0 {
+		r.trace.missing = r.trace.missing || number > r.entries
+		r.mixed = r.mixed || number < r.entries
+		r.entries = number + 1
+	}
+	return r.trace.take(text)
+}
+
+// processOf is the process whose file a message names, as "==> /proc/101/stack <==", −1 for none.
+func processOf(text string) int {
+	_, rest, _ := strings.Cut(text, "/proc/")
+	return leadingNumber(rest, -1)
 }

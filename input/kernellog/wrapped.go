@@ -49,6 +49,11 @@ func (m *messages) read() (l console.Line, last int) {
 		if !next.Bare && !isPlaceOfFault(l.Text, next.Text) {
 			break
 		}
+		if isTorn(&l, next) {
+			l.Text += next.Text
+			m.skip()
+			continue
+		}
 		fits := fitsBehind(l.Text)
 		if next.Text == "" { // pages put a blank line behind each
 			m.pass(fits)
@@ -66,6 +71,15 @@ func (m *messages) read() (l console.Line, last int) {
 		m.at, m.ahead = m.at+1, false
 	}
 	return l, m.at - 1
+}
+
+// isTorn tells whether next is the rest of an entry of which l, which has a time, is the beginning: a symbol was broken in two.
+//
+//	[   48.123456]  vfs_wri
+//	te+0xb0/0x394
+func isTorn(l, next *console.Line) bool {
+	_, name, _ := cutLast(" "+l.Text, ' ')
+	return l.Time != "" && next.Bare && isSymbol(strings.TrimLeft(name, "(")) && isEntry(next.Text) && !isEntry(l.Text) && isEntry(l.Text+next.Text)
 }
 
 // softBreak takes off what mail as it is sent puts where it breaks a line, within words too (RFC 2045, 6.7): "(dump_sta=".

@@ -47,7 +47,8 @@ type fault struct {
 	Certain bool
 }
 
-// faults compares a chain with one of the undamaged log.
+// faults compares a chain with one of the undamaged log. A recursion of which lines are lost is shorter, but each of its frames
+// called the next: that frames stand side by side somewhere in the undamaged log is enough.
 func faults(got, want []frame) (list []fault) {
 	at, known := 0, false // the place in want behind the last frame that was found there, and whether that was no guess
 	for i, f := range got {
@@ -56,7 +57,7 @@ func faults(got, want []frame) (list []fault) {
 		switch {
 		case k < 0 && sure:
 			list = append(list, fault{Frame: i, Name: f.String(), Certain: f.trust == unwind.Certain})
-		case k > 0 && sure && known:
+		case k > 0 && sure && known && !adjacent(want, &got[i-1], &f):
 			list = append(list, fault{Frame: i, Name: f.String(), Missing: want[at].String(), Certain: f.trust == unwind.Certain})
 		}
 		if known = k >= 0 && sure; k >= 0 {
@@ -64,6 +65,16 @@ func faults(got, want []frame) (list []fault) {
 		}
 	}
 	return list
+}
+
+// adjacent tells whether a frame stands behind another somewhere in a chain.
+func adjacent(chain []frame, before, f *frame) bool {
+	for i := 1; i < len(chain); i++ {
+		if chain[i-1].is(before) && chain[i].is(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // best are the faults of a chain by that of the undamaged log's chains which speaks for it most.
