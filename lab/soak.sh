@@ -1,10 +1,10 @@
 #!/bin/sh
 # soak.sh [CPU-MINUTES | EXECUTIONSx [CORES]]: spreads that much processor time (30 minutes unless given) over every fuzz target
 # of the project, or gives each that many executions, in at most LONGEST seconds (no limit), as many targets at a time as CORES
-# (all of them). It prints a table: the
-# executions and findings of each, how many inputs of the last tenth reached new code, and what part of its package's statements
-# the inputs that were found so far reach (COVERAGE=no leaves that out, for which each package is compiled once more).
-# lab/results/soak.md has the last long one. Inputs that reached new code are kept in Go's build cache and are where
+# (all of them). PART=1/3 takes the second of three parts of them. It prints a table: the executions and findings of each, how
+# many inputs of the last tenth reached new code, and what part of its package's statements the inputs that were found so far
+# reach (COVERAGE=no leaves that out, for which each package is compiled once more). lab/results/soak.md has the last long one.
+# Inputs that reached new code are kept in Go's build cache and are where
 # the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 # An input is made smaller a few times only: Go's minute for each was all that some targets did.
 set -u
@@ -47,7 +47,7 @@ late() {
 		awk '{ execs[NR] = $1; new[NR] = $2 } END { for (i = NR; i > 0 && execs[i] > execs[NR] * 0.9; i--); print new[NR] - new[i] }'
 }
 
-list=$(targets)
+list=$(targets | awk -v part="${PART:-0/1}" 'BEGIN { split(part, p, "/") } NR % p[2] == p[1]')
 case $minutes in
 *x) each=$minutes ;;
 *) each=$(echo "$list" | awk -v s="$minutes" 'END { s = s * 60 / NR; printf "%.1fs", s < 0.5 ? 0.5 : s }') ;;
