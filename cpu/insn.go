@@ -205,6 +205,7 @@ type Mode uint8
 type CallSite struct {
 	Addr       uint64 // image address of the call instruction
 	Target     uint64 // of a direct call
+	Slot       uint64 // the word that an indirect call loads its target from, if the instruction has the address; else 0
 	TargetMode Mode
 	Direct     bool
 }

@@ -31,7 +31,8 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		}
 	} else {
 		if c.method.basis() == inTable && !v.isAhead {
-			return // tables need no such witness, and where the call goes is much work to find out
+			v.throughSlot(s, c, site.Slot)
+			return // tables need no other such witness, and where the call goes is much work to find out
 		}
 		c.imageOnly = false
 		answer, to, known := v.callee(s, c, site.Addr)
@@ -42,6 +43,20 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		return
 	}
 	v.settle(s, c, site, entry, v.reaches(s, c, entry, mode))
+}
+
+// throughSlot compares the callee's function with the one whose address the linker put into the word that the call loads: compilers
+// call functions of other files so, and many of these lie in the same image after all (Rust; C with -fno-plt).
+func (v *verifier) throughSlot(s *State, c *candidate, slot uint64) {
+	m := c.module
+	if slot == 0 || m == nil || m != s.Module || m.Image == nil || c.flags&StartStated == 0 {
+		return
+	}
+	entry, ok := m.Image.LoadedWord(m.ToImage(slot))
+	if ok && entry == c.start && !v.starts.ofSeveral(s, c) {
+		c.checks |= TargetMatches
+		c.entry = m.ToTarget(entry)
+	}
 }
 
 // callee tells whether the indirect call at site leads to s, and which function that call goes to, as

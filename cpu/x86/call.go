@@ -31,7 +31,26 @@ func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite,
 			return cpu.CallSite{Addr: ra - uint64(size), Target: target, Direct: true}, true
 		}
 	}
-	return cpu.CallSite{Addr: ra - uint64(n)}, n != 0
+	return cpu.CallSite{Addr: ra - uint64(n), Slot: d.slotBefore(before, ra)}, n != 0
+}
+
+// slotBefore is the word that FF /2 loads its target from which ends before ra, if the operand is an address alone: relative to
+// the PC in 64-bit code, call *f@GOTPCREL(%rip). Else 0, as for call *%gs:0x10.
+func (d decoder) slotBefore(before []byte, ra uint64) uint64 {
+	const opcode, modRM = 0xff, 0x15
+	code := before[max(len(before)-6, 0):]
+	if len(code) < 6 || code[0] != opcode || code[1] != modRM {
+		return 0
+	}
+	const fs = 0x64 // and gs, 0x65
+	if n := len(before) - len(code); n > 0 && before[n-1]&^1 == fs {
+		return 0
+	}
+	disp := binary.LittleEndian.Uint32(code[2:])
+	if d.long {
+		return ra + uint64(int32(disp))
+	}
+	return uint64(disp)
 }
 
 // reach bounds how far a direct call goes when an indirect one explains the

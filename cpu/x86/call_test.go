@@ -16,32 +16,34 @@ func TestCallBefore(t *testing.T) {
 		arch, hex, text string
 		size            uint64
 		target          uint64 // 0: indirect
+		slot            uint64
 	}{
-		{"x86_64", "e8 fb 0f 00 00", "call 0x401ffb", 5, 0x401ffb},
-		{"x86_64", "67 e8 fb 0f 00 00", "addr32 call 0x401ffb", 6, 0x401ffb},
-		{"x86_64", "66 66 48 e8 fb 0f 00 00", "data16 data16 rex.W call __tls_get_addr", 7, 0x401ffb},
-		{"x86_64", "ff d0", "call *%rax", 2, 0},
-		{"x86_64", "41 ff d4", "call *%r12", 3, 0},
-		{"x86_64", "3e ff d0", "notrack call *%rax", 3, 0},
-		{"x86_64", "ff 15 8a 2f 00 00", "call *0x2f8a(%rip)", 6, 0},
-		{"x86_64", "66 48 ff 15 8a 2f 00 00", "data16 rex.W call *__tls_get_addr@GOTPCREL(%rip)", 8, 0},
-		{"x86_64", "ff 50 18", "call *0x18(%rax)", 3, 0},
-		{"x86_64", "41 ff 54 24 08", "call *0x8(%r12)", 5, 0},
-		{"x86_64", "ff 14 c5 00 10 40 00", "call *0x401000(,%rax,8)", 7, 0},
-		{"x86_64", "41 ff 94 c4 00 01 00 00", "call *0x100(%r12,%rax,8)", 8, 0},
-		{"i386", "65 ff 15 10 00 00 00", "call *%gs:0x10", 7, 0},
-		{"i386", "ff 93 10 00 00 00", "call *0x10(%ebx)", 6, 0},
-		{"i386", "e8 fb ef bf ff", "call 0xfffffffb, around the top", 5, 0xfffffffb},
+		{"x86_64", "e8 fb 0f 00 00", "call 0x401ffb", 5, 0x401ffb, 0},
+		{"x86_64", "67 e8 fb 0f 00 00", "addr32 call 0x401ffb", 6, 0x401ffb, 0},
+		{"x86_64", "66 66 48 e8 fb 0f 00 00", "data16 data16 rex.W call __tls_get_addr", 7, 0x401ffb, 0},
+		{"x86_64", "ff d0", "call *%rax", 2, 0, 0},
+		{"x86_64", "41 ff d4", "call *%r12", 3, 0, 0},
+		{"x86_64", "3e ff d0", "notrack call *%rax", 3, 0, 0},
+		{"x86_64", "ff 15 8a 2f 00 00", "call *0x2f8a(%rip)", 6, 0, 0x403f8a},
+		{"x86_64", "66 48 ff 15 8a 2f 00 00", "data16 rex.W call *__tls_get_addr@GOTPCREL(%rip)", 8, 0, 0x403f8a},
+		{"x86_64", "ff 50 18", "call *0x18(%rax)", 3, 0, 0},
+		{"x86_64", "41 ff 54 24 08", "call *0x8(%r12)", 5, 0, 0},
+		{"x86_64", "ff 14 c5 00 10 40 00", "call *0x401000(,%rax,8)", 7, 0, 0},
+		{"x86_64", "41 ff 94 c4 00 01 00 00", "call *0x100(%r12,%rax,8)", 8, 0, 0},
+		{"i386", "ff 15 10 20 40 00", "call *0x402010", 6, 0, 0x402010},
+		{"i386", "65 ff 15 10 00 00 00", "call *%gs:0x10", 7, 0, 0},
+		{"i386", "ff 93 10 00 00 00", "call *0x10(%ebx)", 6, 0, 0},
+		{"i386", "e8 fb ef bf ff", "call 0xfffffffb, around the top", 5, 0xfffffffb, 0},
 		// E8 five bytes in front is the ModRM of mov %ebp,%eax; as a displacement
 		// 0xd0ff3148 is out of reach.
-		{"x86_64", "89 e8 48 31 ff d0", "mov; call *%rax", 2, 0},
+		{"x86_64", "89 e8 48 31 ff d0", "mov; call *%rax", 2, 0, 0},
 		// call rel32 whose displacement reads as call *0(%rax): 0x0050ff00.
-		{"x86_64", "e8 00 ff 50 00", "call 0x910f00", 5, 0x910f00},
+		{"x86_64", "e8 00 ff 50 00", "call 0x910f00", 5, 0x910f00, 0},
 	} {
 		a := byName(t, c.arch)
 		code := append([]byte("\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3"), bytesOf(c.hex)...)
 		s, ok := a.Decoder.CallBefore(code, ra, 0)
-		want := cpu.CallSite{Addr: ra - c.size, Target: c.target, Direct: c.target != 0}
+		want := cpu.CallSite{Addr: ra - c.size, Target: c.target, Slot: c.slot, Direct: c.target != 0}
 		if !ok || s != want {
 			t.Errorf("%s %s: %+v %v, want %+v", c.hex, c.text, s, ok, want)
 		}

@@ -102,5 +102,8 @@ func before(text *image.Segment, at uint64) (code []byte, ok bool) {
 func callIn(m *target.Module, code []byte, at uint64, mode cpu.Mode) (cpu.CallSite, bool) {
 	site, ok := m.Image.Arch.Decoder.CallBefore(code, at, mode)
 	site.Addr, site.Target = m.ToTarget(site.Addr), m.ToTarget(site.Target)
+	if site.Slot != 0 {
+		site.Slot = m.ToTarget(site.Slot)
+	}
 	return site, ok
 }
