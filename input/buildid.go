@@ -46,9 +46,9 @@ func (x *idIndex) find(id []byte) []string {
 func (x *idIndex) build() {
 	x.files = make(map[string][]string)
 	for _, t := range x.trees {
-		known := openKnown(x.opt.CacheDir, t.root)
+		known := openKnown(x.opt.Context, x.opt.CacheDir, t.root)
 		x.read(t, known)
-		known.save(x.opt.Context)
+		known.save()
 	}
 	for _, found := range x.files { // in the order of the readers
 		slices.Sort(found)
@@ -72,7 +72,7 @@ func (x *idIndex) read(t *tree, known *knownIDs) {
 			}
 		})
 	}
-	for _, rel := range t.listed().files {
+	for rel := range t.listed().files() {
 		if !t.goOn() {
 			break
 		}

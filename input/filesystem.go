@@ -2,15 +2,36 @@
 
 package input
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
 
-// deviceOf tells file systems apart; 0 for what is not there.
-func deviceOf(path string) uint64 {
+	"golang.org/x/sys/unix"
+)
+
+// state is what a file system says of a directory.
+type state struct {
+	device  uint64 // tells file systems apart; 0 for what is not there
+	stamp   uint64 // tells the states of the directory apart; 0: nothing does
+	changed time.Time
+}
+
+func stateOf(path string) (s state) {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
-		return 0
+		return s
 	}
-	return uint64(st.Dev)
+	return state{device: uint64(st.Dev), changed: time.Unix(st.Ctim.Unix()),
+		stamp: digest("", int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano())}
+}
+
+// deviceOf is the file system of a path.
+func deviceOf(path string) uint64 { return stateOf(path).device }
+
+// frozen tells whether nothing below a directory can change, other than all at once: times in an image of a file system
+// (squashfs) may be those of another image.
+func frozen(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) != nil || st.Flags&unix.ST_RDONLY != 0
 }
 
 // madeUp tells whether the kernel makes up the files of a directory as they are read.

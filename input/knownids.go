@@ -3,16 +3,13 @@ package input
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"hash/fnv"
+	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/outfile"
 )
 
 // knownIDs are the build IDs of a directory's files as an earlier search read them. A file is known by its path, size
@@ -21,7 +18,7 @@ import (
 //	"backsight build IDs 1\n"
 //	{ 8 bytes: digest of path, size and time, little-endian; 1 byte: n; n bytes: the build ID, none for n = 0 }
 type knownIDs struct {
-	file string // "": nothing is kept
+	file keptFile
 	old  map[uint64]string
 	mu   sync.Mutex
 	now  map[uint64]string
@@ -40,26 +37,15 @@ const (
 const settled = 2 * time.Second
 
 // openKnown reads what is kept for a directory. What cannot be read is not known.
-func openKnown(cache, dir string) *knownIDs {
-	k := &knownIDs{old: make(map[uint64]string), now: make(map[uint64]string)}
-	dir, err := filepath.Abs(dir)
-	if cache == "" || err != nil {
-		return k
-	}
-	k.file = filepath.Join(cache, fmt.Sprintf("%016x.ids", digest(dir)))
-	st, err := os.Stat(k.file)
-	if err != nil || st.Size() > maxKnownFile {
-		return k
-	}
-	b, err := os.ReadFile(k.file)
-	if err != nil {
-		return k
-	}
-	s, ok := strings.CutPrefix(string(b), knownMagic)
-	for ok && len(s) > 8 && len(s) > 8+int(s[8]) {
-		n := 9 + int(s[8])
-		k.old[binary.LittleEndian.Uint64([]byte(s[:8]))] = s[9:n]
-		s = s[n:]
+func openKnown(ctx context.Context, cache, dir string) *knownIDs {
+	k := &knownIDs{file: newKept(ctx, cache, dir, "ids", knownMagic, maxKnownFile), old: make(map[uint64]string), now: make(map[uint64]string)}
+	in, _, end := k.file.open()
+	defer end()
+	b, _ := io.ReadAll(in) // as far as it can be read
+	for len(b) > 8 && len(b) > 8+int(b[8]) {
+		n := 9 + int(b[8])
+		k.old[binary.LittleEndian.Uint64(b)] = string(b[9:n])
+		b = b[n:]
 	}
 	return k
 }
@@ -94,16 +80,13 @@ func (k *knownIDs) id(path string, st os.FileInfo, formats []image.Format) strin
 
 // save keeps what is known of many files, where some of them were read anew. Where nothing can be written, they are
 // read again the next time.
-func (k *knownIDs) save(ctx context.Context) {
-	if k.file == "" || k.read == 0 || len(k.now) < minKnown {
+func (k *knownIDs) save() {
+	if k.read == 0 || len(k.now) < minKnown {
 		return
 	}
-	b := []byte(knownMagic)
+	var b []byte
 	for key, id := range k.now {
 		b = append(append(binary.LittleEndian.AppendUint64(b, key), byte(len(id))), id...)
 	}
-	if len(b) > maxKnownFile || os.MkdirAll(filepath.Dir(k.file), 0o700) != nil {
-		return
-	}
-	_ = outfile.Write(ctx, k.file, 0o600, func(f *os.File) error { _, err := f.Write(b); return err })
+	k.file.write(b)
 }

@@ -2,8 +2,22 @@
 
 package input
 
-// deviceOf takes all files for those of one file system.
-func deviceOf(string) uint64 { return 0 }
+import "time"
+
+// state is what a file system says of a directory.
+type state struct {
+	device, stamp uint64
+	changed       time.Time
+}
+
+// stateOf takes all files for those of one file system, and tells no states of a directory apart.
+func stateOf(string) state { return state{} }
+
+// deviceOf is the file system of a path.
+func deviceOf(path string) uint64 { return stateOf(path).device }
+
+// frozen tells whether nothing below a directory can change, other than all at once.
+func frozen(string) bool { return true }
 
 // madeUp takes no file for one that the kernel makes up.
 func madeUp(string) bool { return false }

@@ -29,14 +29,14 @@ func newPlaces(opt FileOptions) places {
 	}
 	p := places{opt: opt, ids: &idIndex{opt: &opt}, own: &idIndex{opt: &opt, programs: true}}
 	for _, dir := range opt.Indexed {
-		p.ids.trees = append(p.ids.trees, &tree{root: filepath.Clean(dir), goOn: opt.goOn})
+		p.ids.trees = append(p.ids.trees, newTree(dir, &opt))
 	}
 	var debug []string
 	for _, dir := range opt.Sysroots {
 		if dir == "" {
 			continue
 		}
-		t := &tree{root: filepath.Clean(dir), goOn: opt.goOn}
+		t := newTree(dir, &opt)
 		p.trees = append(p.trees, t)
 		debug = append(debug, filepath.Join(dir, "usr/lib/debug"), t.root)
 		switch {

@@ -50,11 +50,7 @@ const maxBeginning = 256
 // beginning are the paths below the root of files whose names begin with prefix, in the
 // order of their names' lengths, and then of the names.
 func (t *tree) beginning(prefix string) (found []string) {
-	for name, paths := range t.listed().named {
-		if strings.HasPrefix(name, prefix) {
-			found = append(found, paths...)
-		}
-	}
+	found = slices.Collect(t.listed().beginning(prefix))
 	slices.SortFunc(found, func(a, b string) int {
 		if d := len(filepath.Base(a)) - len(filepath.Base(b)); d != 0 {
 			return d

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxLinks is how many symbolic links one path may take, as in Linux (MAXSYMLINKS).
@@ -20,17 +20,17 @@ type tree struct {
 	root string
 	// goOn is told of each file that a search comes to, and is false where the search is to end.
 	goOn func() bool
+	kept keptFile
 	once sync.Once
 	list listing
 }
 
-// listing is what a walk through a tree found: paths below the root.
-type listing struct {
-	// named are by base name, folded those with capitals by their names in small letters, alike the libraries by what their
-	// names share over versions.
-	named, folded, alike map[string][]string
-	// files may have a build ID: regular files, and what .build-id calls by one.
-	files []string
+// treesMagic is what a kept listing begins with.
+const treesMagic = "backsight files 1\n"
+
+// newTree is the tree below a directory.
+func newTree(dir string, opt *FileOptions) *tree {
+	return &tree{root: filepath.Clean(dir), goOn: opt.goOn, kept: newKept(opt.Context, opt.CacheDir, dir, "files", treesMagic, maxListing)}
 }
 
 // machine tells whether the tree is this machine's root.
@@ -38,7 +38,7 @@ func (t *tree) machine() bool { return filepath.Dir(t.root) == t.root }
 
 // listed is the tree's listing, made when something is first not found without.
 func (t *tree) listed() *listing {
-	t.once.Do(t.walk)
+	t.once.Do(func() { t.walk(time.Now()) })
 	return &t.list
 }
 
@@ -63,7 +63,7 @@ func (t *tree) versions(path string) (found []string) {
 	if s == "" {
 		return nil
 	}
-	for _, rel := range t.listed().alike[s] {
+	for _, rel := range t.listed().alike(s) {
 		if p, ok := t.resolve(rel); ok {
 			found = append(found, p)
 		}
@@ -75,12 +75,7 @@ func (t *tree) versions(path string) (found []string) {
 // Windows do not tell them apart.
 func (t *tree) sameNamed(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		name, l := filepath.Base(filepath.FromSlash(path)), t.listed()
-		files := l.named[name]
-		if lower := strings.ToLower(name); files == nil {
-			files = append(slices.Clone(l.named[lower]), l.folded[lower]...)
-		}
-		for _, rel := range files {
+		for _, rel := range t.listed().named(filepath.Base(filepath.FromSlash(path))) {
 			if p, ok := t.resolve(rel); ok && !yield(p) {
 				return
 			}

@@ -1,59 +1,113 @@
 package input
 
 import (
+	"fmt"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
-	"strings"
+	"time"
 )
 
-// Bounds of the walk below a directory: more entries than a full distribution has,
-// more files of one name than a build tree of several processors has.
+// Bounds of the walk below a directory: more entries than a full distribution has, and their names; more files of one
+// name than a build tree of several processors has.
 const (
 	maxEntries   = 2_000_000
+	maxListing   = 64 << 20 // bytes
+	minListing   = 16 << 10 // shorter ones are made anew as fast as they are read
 	maxSameNamed = 64
 )
 
+// walk lists a tree. Directories that have not changed since they were listed are not read again.
+type walk struct {
+	goOn    func() bool
+	border  border
+	began   time.Time
+	old     *oldListing
+	text    []byte // of the new listing
+	entries int
+	over    bool // a bound was reached, or the search is not wanted any more
+}
+
 // walk lists the tree. Directories that cannot be read are left out, and those whose files are none of a disk: what
-// the kernel shows of itself, and this machine's other file systems.
-func (t *tree) walk() {
-	t.list = listing{named: make(map[string][]string), folded: make(map[string][]string), alike: make(map[string][]string)}
-	root, err := filepath.EvalSymlinks(t.root) // WalkDir does not enter a link
+// the kernel shows of itself, and this machine's other file systems. now is the time.
+func (t *tree) walk(now time.Time) {
+	root, err := filepath.EvalSymlinks(t.root)
 	if err != nil {
 		return
 	}
-	border := border{root: root, device: deviceOf(root)}
-	entries := 0
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if entries++; entries > maxEntries || !t.goOn() {
-			return fs.SkipAll
-		}
-		switch {
-		case err != nil:
-		case d.IsDir():
-			if path != root && border.around(path) {
-				return fs.SkipDir
-			}
-		case d.Type().IsRegular(), d.Type()&fs.ModeSymlink != 0:
-			t.list.add(strings.TrimPrefix(path[len(root):], string(filepath.Separator)), d)
-		}
-		return nil
-	})
+	kept := t.kept
+	if frozen(root) {
+		kept.path = ""
+	}
+	old, size, end := kept.open()
+	defer end()
+	w := walk{goOn: t.goOn, border: border{root: root, device: deviceOf(root)}, began: now, old: newOldListing(old)}
+	w.text = make([]byte, 0, size+size/16) // a bit more, for what is new
+	w.visit("")
+	t.list.text = w.text
+	if !w.over && len(w.text) >= minListing && (w.old.differs || len(w.text)+len(listingEnd) != size) {
+		kept.write(append(w.text, listingEnd...))
+	}
 }
 
-// add adds a file or a link.
-func (l *listing) add(rel string, d fs.DirEntry) {
-	name := d.Name()
-	if len(l.named[name]) < maxSameNamed {
-		l.named[name] = append(l.named[name], rel)
-		if lower := strings.ToLower(name); lower != name {
-			l.folded[lower] = append(l.folded[lower], rel)
-		}
-		if s := stem(name); s != "" && len(l.alike[s]) < maxSameNamed {
-			l.alike[s] = append(l.alike[s], rel)
+// visit lists a directory below the root, and what is below it.
+func (w *walk) visit(dir string) {
+	full := filepath.Join(w.border.root, filepath.FromSlash(dir))
+	st := stateOf(full)
+	if dir != "" && w.border.around(full, st.device) || w.full() {
+		return
+	}
+	stamp := w.stamp(&st)
+	from := len(w.text)
+	if w.text = w.old.appendBlock(w.text, dir, stamp); len(w.text) == from {
+		w.read(dir, full, stamp)
+	}
+	for at, end := from, len(w.text); at < end; {
+		name, k, n := record(w.text[at:end])
+		if at += n; k == isDirectory {
+			w.visit(path.Join(dir, string(name)))
 		}
 	}
-	if d.Type().IsRegular() || idOfName(rel) != nil {
-		l.files = append(l.files, rel)
+}
+
+// full tells whether the walk ends, and counts what it comes to.
+func (w *walk) full() bool {
+	w.entries++
+	w.over = w.over || w.entries > maxEntries || len(w.text) > maxListing || !w.goOn()
+	return w.over
+}
+
+// stamp tells states of a directory apart. It is unknown, which equals nothing, where the directory changed a moment ago, and
+// may change again without a trace, and in other file systems than the root's, which may be others the next time.
+func (w *walk) stamp(st *state) string {
+	if st.device != w.border.device || st.stamp == 0 || w.began.Sub(st.changed) < settled {
+		return unknownStamp
+	}
+	return fmt.Sprintf("%016x", st.stamp)
+}
+
+const unknownStamp = "----------------"
+
+// read lists a directory anew.
+func (w *walk) read(dir, full, stamp string) {
+	entries, err := os.ReadDir(full)
+	if err != nil {
+		stamp = unknownStamp
+	}
+	w.text = append(appendRecord(w.text, "/"+dir, isLink), stamp...)
+	for _, d := range entries {
+		if w.full() {
+			break
+		}
+		switch {
+		case d.IsDir():
+			w.text = appendRecord(w.text, d.Name(), isDirectory)
+		case d.Type().IsRegular():
+			w.text = appendRecord(w.text, d.Name(), isFile)
+		case d.Type()&fs.ModeSymlink != 0:
+			w.text = appendRecord(w.text, d.Name(), isLink)
+		}
 	}
 }
 
@@ -63,15 +117,15 @@ type border struct {
 	device uint64 // the file system of root
 }
 
-// around tells whether a directory lies outside. Of this machine only the file system of its root is inside, without
+// around tells whether a directory on a file system lies outside. Of this machine only the file system of its root is inside, without
 // /proc, /sys, /dev and /run, whatever these are in a container. A copy of another machine's files may have further
 // file systems, such as a chroot's, but none that the kernel makes up: listing such files starts devices, and reading
 // them may change what they show. devtmpfs has no type of its own: it is a mounted dev.
-func (b *border) around(dir string) bool {
+func (b *border) around(dir string, device uint64) bool {
 	first, name := filepath.Dir(dir) == b.root, filepath.Base(dir)
 	runs := first && (name == "proc" || name == "sys" || name == "dev" || name == "run")
 	if b.root == string(filepath.Separator) {
-		return runs || deviceOf(dir) != b.device
+		return runs || device != b.device
 	}
-	return deviceOf(dir) != b.device && (runs || madeUp(dir))
+	return device != b.device && (runs || madeUp(dir))
 }

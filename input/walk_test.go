@@ -55,7 +55,7 @@ func TestBorder(t *testing.T) {
 	}
 	machine := border{root: "/", device: deviceOf("/")}
 	for _, dir := range []string{"/proc", "/sys", "/dev", "/run"} {
-		if !machine.around(dir) {
+		if !machine.around(dir, deviceOf(dir)) {
 			t.Errorf("%s is searched", dir)
 		}
 	}
@@ -66,12 +66,12 @@ func TestBorder(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if copied.around(dir) || copied.root != "/" && deviceOf(dir) == deviceOf("/") && machine.around(dir) {
+		if copied.around(dir, deviceOf(dir)) || copied.root != "/" && deviceOf(dir) == deviceOf("/") && machine.around(dir, deviceOf(dir)) {
 			t.Errorf("%s is not searched", dir)
 		}
 	}
 	for _, dir := range []string{"/proc/self", "/sys/kernel"} {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() && deviceOf(dir) != 0 && (!copied.around(dir) || !machine.around(dir)) {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() && deviceOf(dir) != 0 && (!copied.around(dir, deviceOf(dir)) || !machine.around(dir, deviceOf(dir))) {
 			t.Errorf("%s is searched", dir)
 		}
 	}
@@ -124,7 +124,7 @@ func TestKnownIDs(t *testing.T) {
 	if got := find("version1"); !slices.Equal(got, []string{first}) {
 		t.Fatal(got)
 	}
-	known := openKnown(cache, dir)
+	known := openKnown(t.Context(), cache, dir)
 	if len(known.old) != minKnown+2 {
 		t.Fatalf("%d files are known", len(known.old))
 	}
@@ -142,7 +142,7 @@ func TestKnownIDs(t *testing.T) {
 	}
 	// A damaged cache is none, or a part.
 	for _, text := range []string{"", "text", knownMagic + "12345678", knownMagic + "12345678\xff"} {
-		if err := os.WriteFile(known.file, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(known.file.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := find("version9"); !slices.Equal(got, []string{first}) {

@@ -46,6 +46,7 @@ const (
 	workFloor, workPerByte   = 16 << 20, 1
 	workPerLookup            = 64 << 10 // functions have some hundred entries
 	keptFloor, bytesPerKept  = 16 << 20, 2
+	tablesFloor              = 8 << 20 // to make the table of a function takes twice its size besides
 	abbrevs, bytesPerAbbrevs = 1 << 20, 16
 )
 
@@ -57,7 +58,7 @@ func newDebugInfo(img *image.Image, size uint64, section func(name string) []byt
 	d := &debugInfo{img: img, section: section}
 	d.work = budget.New("entries, ranges and rows of debug information", workFloor, workPerByte*size)
 	d.kept = budget.New("bytes of tables of debug information", keptFloor, size/bytesPerKept)
-	d.tables = budget.New("bytes of functions' tables", keptFloor, size/bytesPerKept)
+	d.tables = budget.New("bytes of functions' tables", tablesFloor, size/bytesPerKept)
 	d.abbrevs = budget.New("bytes of abbreviations", abbrevs, size/bytesPerAbbrevs)
 	d.big = img.Arch.BigEndian
 	return d

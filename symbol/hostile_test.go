@@ -92,7 +92,7 @@ func TestWorkIsBounded(t *testing.T) {
 // TestTablesAreGivenUp: two functions whose tables do not fit into memory together are read anew when they are asked
 // for again, and nothing is missing.
 func TestTablesAreGivenUp(t *testing.T) {
-	const calls, each = 200_000, 0x100
+	const calls, each = 100_000, 0x100
 	body := b{}.u8(3).cstring("inner")
 	for f := range uint64(2) {
 		body = body.u8(2).cstring("outer").u64(text + each*f).u32(each)

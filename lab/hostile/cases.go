@@ -35,6 +35,7 @@ func Cases() []Case {
 		{"notes", "note segments over the same notes", 2_000, notes},
 		{"segments", "executable segments over the same code", 2_000, segments},
 		{"inlines", "calls inlined in one another", 1_500_000, debug([]byte{3, 0, 0, 0, 0}, nil)},
+		{"siblings", "calls inlined beside one another", 1_500_000, debug([]byte{3, 0, 0, 0, 0, 0}, nil)},
 		{"blocks", "nested lexical blocks", 30_000_000, debug([]byte{4}, nil)},
 		{"rows", "rows of a line table at one address", 30_000_000, debug(nil, []byte{1})},
 		{"sequences", "line tables of one row", 1_500_000, debug(nil, oneRow)},
