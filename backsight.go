@@ -21,6 +21,7 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/cpu/xtensa"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/breakpad"
 	"github.com/backsight/backsight/image/dyldcache"
@@ -59,6 +60,7 @@ func CPUs() cpu.Set {
 		arm64.Archs(),
 		riscv.Archs(),
 		x86.Archs(),
+		xtensa.Archs(),
 	} {
 		set = append(set, archs...)
 	}

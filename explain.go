@@ -113,6 +113,9 @@ func bounds(q *unwind.Query) (lo, hi uint64, because string) {
 	if because != "" {
 		return lo, hi, because
 	}
+	if q.Arch.Decoder == nil {
+		return 0, 0, ""
+	}
 	e := analysis().Explain(q)
 	if f := e.Believed(q.Image.Arch); f != nil && f.Entry <= q.PC && q.PC < f.End {
 		return f.Entry, f.End, f.Origin + " entry, code analysis"

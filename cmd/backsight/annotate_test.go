@@ -40,6 +40,25 @@ func TestAnnotateReports(t *testing.T) {
 	}
 }
 
+// TestAnnotateAsOthers: what tools for one maker's logs say of a line, in the form of their documents, annotate says behind the line.
+func TestAnnotateAsOthers(t *testing.T) {
+	const id = "892eb152c3a24e29ec12439208e9eee145b2f889"
+	for _, c := range []struct{ tool, line, theirs, want string }{
+		{"scripts/decode_stacktrace.sh", "[   12.345678]  main+0x24/0x80", "[   12.345678] main (sensor.c:42)", "main+0x24 sensor.c:42"},
+		{"ndk-stack", "01-17 12:00:00.123   412   412 F DEBUG   :       #01 pc 00000000000007a4  /usr/bin/sensor",
+			"Stack frame #01 pc 00000000000007a4  /usr/bin/sensor: Routine main at sensor.c:42", "main+0x24 sensor.c:42"},
+		{"asan_symbolize.py", "    #1 0xaaaab0c0e7a4  (/usr/bin/sensor+0x7a4) (BuildId: " + id + ")", "    #1 0xaaaab0c0e7a4 in main sensor.c:42", "main+0x24 sensor.c:42"},
+		{"idf.py monitor", "Backtrace: 0x000007a4:0x3ffb4e40 0x00000964:0x3ffb4e60", "0x000007a4: main at sensor.c:42\n0x00000964: digest at sensor.c:36",
+			"0x000007a4: main+0x24 sensor.c:42\n    ← 0x00000964: digest+0x54 sensor.c:36"},
+		{"addr2line -f", "/usr/bin/sensor(+0x7a4) [0xaaaab0c0e7a4]", "main\nsensor.c:42", "main+0x24 sensor.c:42"},
+	} {
+		code, out, talk := bs(t, "annotate", "--names-only", "-e", modules+"/usr/bin/sensor", "--sysroot", modules, write(t, "a.log", c.line+"\n"))
+		if code != exitOK || talk != "" || !strings.HasPrefix(out, c.line) || !strings.Contains(out, "← "+c.want) {
+			t.Errorf("%s makes of it\n%s\nannotate, with exit code %d:\n%s%s", c.tool, c.theirs, code, talk, out)
+		}
+	}
+}
+
 // TestAddr: addresses, places in binaries and in functions, from arguments and from lines.
 func TestAddr(t *testing.T) {
 	sensor := modules + "/usr/bin/sensor"

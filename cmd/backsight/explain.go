@@ -87,6 +87,9 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	if err != nil {
 		return nil, &failure{exitNone, fileError(name.Path, err)}
 	}
+	if err := analysed(name.Path, img); err != nil {
+		return nil, err
+	}
 	var pc uint64
 	var mode cpu.Mode
 	fault := mapped.Guard(func() { pc, mode, err = place(img, where, name.Bias) })

@@ -116,7 +116,19 @@ func (o *tableOptions) image(ctx context.Context, warn func(string), path string
 		_ = known.Close()
 		return nil, nil, &failure{exitNone, fileError(path, err)}
 	}
+	if err = analysed(path, img); err != nil {
+		_ = known.Close()
+		return nil, nil, err
+	}
 	return img, func() { _ = known.Close() }, nil
+}
+
+// analysed says of a binary whose code cannot be read that no rules are made of it.
+func analysed(path string, img *image.Image) error {
+	if img.Arch.Decoder != nil {
+		return nil
+	}
+	return &failure{exitNone, fmt.Errorf("%s: a binary for %s, a processor whose code is not analysed", path, img.Arch)}
 }
 
 // terminator is the size of an .eh_frame without entries.

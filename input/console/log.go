@@ -88,9 +88,12 @@ func (l *Log) behind(at int) int {
 	if len(line) > 0 && line[0] == '\n' {
 		return at + 1
 	}
-	n := bytes.IndexAny(line, "\r\n")
+	n := bytes.IndexByte(line, '\n')
 	if n >= 0 {
 		line = line[:n]
+	}
+	if r := bytes.IndexByte(line, '\r'); r >= 0 {
+		n, line = r, line[:r]
 	}
 	next := nextTime(line)
 	switch {
@@ -124,6 +127,9 @@ const maxTime = 48
 //	[ 2052.055150][ T1668] Call trace: [ 2052.055152][ T1668] __switch_to+0x25c/0x41c [ 2052.055154][ T1668] __schedule+0x6a0/0xaac
 func nextTime(line []byte) int {
 	first := -1 // behind the first time
+	if bytes.IndexByte(line, '[') == bytes.LastIndexByte(line, '[') {
+		return 0
+	}
 	for i := 0; ; {
 		n := bytes.IndexByte(line[i:], '[')
 		if n < 0 {

@@ -14,6 +14,9 @@ import (
 //	W(    0) text  ()                                   process
 //	W(    0:    0) text                                 thread
 func cutLogcat(s string) (text string, ok bool) {
+	if s == "" || !ofClock(s[0]) && !isPriority(s[0]) {
+		return "", false
+	}
 	if rest, ok := cutClock(s); ok {
 		s = rest
 		if text, ok := cutThreadTime(s); ok {
@@ -52,12 +55,27 @@ func cutClock(s string) (rest string, ok bool) {
 	rest = s
 	for rest != "" {
 		word, after, _ := strings.Cut(rest, " ")
-		if len(word) < len("1-23") || strings.Trim(word, "0123456789-+:.") != "" || !strings.ContainsAny(word, "-:.+") {
+		if len(word) < len("1-23") || !isClock(word) {
 			break
 		}
 		rest, ok = strings.TrimLeft(after, " "), true
 	}
 	return rest, ok
+}
+
+// ofClock tells whether dates, times and zones have a byte.
+func ofClock(c byte) bool { return c-'0' <= 9 || c == '-' || c == '+' || c == ':' || c == '.' }
+
+// isClock tells whether all of a word is of a date, a time or a zone, and no number.
+func isClock(word string) bool {
+	number := true
+	for i := range len(word) {
+		if !ofClock(word[i]) {
+			return false
+		}
+		number = number && word[i]-'0' <= 9
+	}
+	return !number
 }
 
 // cutThreadTime reads "root     0     0 W tag: text": user, process, thread, priority, of which a user need not be.

@@ -70,8 +70,8 @@ func cutLine(line string) Line {
 	if strings.HasSuffix(l.Text, " kernel:") { // of an empty message
 		l.Text += " "
 	}
-	if _, message, ok := strings.Cut(l.Text, " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
-		l.Text = message
+	if _, message, ok := strings.Cut(l.Text[:min(len(l.Text), maxTag)], " kernel: "); ok {
+		l.Text = l.Text[min(len(l.Text), maxTag)-len(message):]
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
 	l.Bare = len(l.Text) == len(strings.TrimSpace(line)) && !isDated(line)
@@ -116,6 +116,9 @@ func cutCaller(s string) (caller, rest string) {
 // kmsg reads a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg): priority, sequence
 // number, microseconds, flags, then the message.
 func kmsg(line string) (text, caller string, ok bool) {
+	if line == "" || line[0]-'0' > 9 {
+		return "", "", false
+	}
 	head, text, ok := strings.Cut(line, ";")
 	if !ok || len(head) > maxTag {
 		return "", "", false

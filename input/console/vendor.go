@@ -20,6 +20,9 @@ import (
 // cutVendor takes off what phones' kernels put behind the time: the processor and the task.
 func cutVendor(s string) (caller, rest string, ok bool) {
 	s = strings.TrimLeft(s, " ")
+	if s == "" || strings.IndexByte("(<-.I[c", s[0]) < 0 { // what none of them begins with
+		return "", "", false
+	}
 	for _, cut := range [...]func(string) (caller, rest string, ok bool){cutMediaTek, cutSamsung, cutLG, cutHuawei, cutProcessor} {
 		if caller, rest, ok = cut(s); ok {
 			return caller, rest, true

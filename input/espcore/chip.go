@@ -11,9 +11,11 @@ type chip struct {
 	rom target.Range
 }
 
-// chips are those with RISC-V, which have a ROM here, and those with Xtensa.
+// chips are those with Xtensa, and those with RISC-V.
 var chips = [...]chip{
-	{0, "ESP32", target.Range{}}, {2, "ESP32-S2", target.Range{}}, {9, "ESP32-S3", target.Range{}},
+	{0, "ESP32", target.Range{Lo: 0x4000_0000, Hi: 0x4007_0000}},
+	{2, "ESP32-S2", target.Range{Lo: 0x4000_0000, Hi: 0x4002_0000}},
+	{9, "ESP32-S3", target.Range{Lo: 0x4000_0000, Hi: 0x4006_0000}},
 	{5, "ESP32-C3", target.Range{Lo: 0x4000_0000, Hi: 0x4006_0000}},
 	{12, "ESP32-C2", target.Range{Lo: 0x4000_0000, Hi: 0x4009_0000}},
 	{13, "ESP32-C6", target.Range{Lo: 0x4000_0000, Hi: 0x4005_0000}},

@@ -72,6 +72,8 @@ func noteOfESP(head []byte) bool {
 type task struct {
 	block uint32 // the address of its control block
 	regs  [32]uint32
+	// window are a0 to a15 of Xtensa, whose PC is the first of regs.
+	window [16]uint32
 }
 
 // segment is memory.
@@ -90,6 +92,7 @@ type dump struct {
 	crashed  uint32 // the control block of the task that crashed
 	handler  bool   // it crashed in the handler of an interrupt
 	panic    string
+	cause    cause
 	issues   []string
 }
 
@@ -124,13 +127,6 @@ func read(data []byte) (d *dump, why string) {
 		case typeNote:
 			d.notes(content)
 		}
-	}
-	if d.machine == machineXtensa {
-		name := "a chip with Xtensa"
-		if d.chip != nil {
-			name = d.chip.name + " (Xtensa)"
-		}
-		return nil, "a core dump of " + name + ", a processor that is not supported"
 	}
 	if len(d.tasks) == 0 {
 		return nil, "a core dump of ESP-IDF without any task's registers"
@@ -193,7 +189,13 @@ func (d *dump) note(typ uint32, desc []byte) {
 		for i := range t.regs {
 			t.regs[i] = r.U32()
 		}
-		if d.machine == machineXtensa || r.Err() == nil {
+		if d.machine == machineXtensa {
+			r.Seek(statusRegs + windowAt)
+			for i := range t.window {
+				t.window[i] = r.U32()
+			}
+		}
+		if r.Err() == nil {
 			d.tasks = append(d.tasks, t)
 		}
 	case typ == noteInfo && len(desc) > 4:
@@ -203,7 +205,11 @@ func (d *dump) note(typ uint32, desc []byte) {
 		d.sha = strings.ToLower(text(desc[4:]))
 	case typ == noteExtra && len(desc) >= 4:
 		d.crashed = r.U32()
-		d.handler = d.machine == machineRISCV && len(desc) >= 8 && r.U32() != 0
+		if d.machine == machineXtensa {
+			d.cause.take(&r)
+		} else {
+			d.handler = len(desc) >= 8 && r.U32() != 0
+		}
 	case typ == notePanic:
 		d.panic = text(desc)
 	}

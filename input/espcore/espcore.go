@@ -4,8 +4,8 @@
 //	a log                       the same as lines of base64, with lines of others between
 //	the ELF file                as esp-coredump writes it
 //
-// A task is a note NT_PRSTATUS, whose process ID is the address of the task's control block. RISC-V's chips are read; those with
-// Xtensa are refused by their names.
+// A task is a note NT_PRSTATUS, whose process ID is the address of the task's control block. On chips with Xtensa the callers of a
+// task's place are listed by the windows that the device wrote to the stack.
 package espcore
 
 import (

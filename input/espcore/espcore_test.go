@@ -15,6 +15,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/riscv"
+	"github.com/backsight/backsight/cpu/xtensa"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/target"
@@ -63,16 +64,23 @@ func block(name string) []byte {
 // core is the ELF core of two tasks, of which the second crashed.
 func core(machine uint16) []byte {
 	info := append(words(versionC3), "7d946a8e8\x00\x00\x00"...)
-	parts := []struct {
-		typ, addr uint32
-		bytes     []byte
-	}{
+	return coreOf(machine, []part{
 		{typeNote, 0, append(status(blockIdle, 0x4200_1000), status(blockMain, 0x4200_2000)...)},
 		{typeLoad, blockMain, block("main")},
 		{typeLoad, blockIdle, block("IDLE")},
 		{typeNote, 0, slices.Concat(note("ESP_CORE_DUMP_INFO", noteInfo, info), note("ESP_EXTRA_INFO", noteExtra, words(blockMain, 0)),
 			note("ESP_PANIC_DETAILS", notePanic, []byte("abort() was called at PC 0x42009351 on core 0")))},
-	}
+	})
+}
+
+// part is a program header and its bytes.
+type part struct {
+	typ, addr uint32
+	bytes     []byte
+}
+
+// coreOf is an ELF core of some parts.
+func coreOf(machine uint16, parts []part) []byte {
 	b := make([]byte, elfHead)
 	copy(b, "\x7fELF\x01\x01\x01")
 	binary.LittleEndian.PutUint16(b[16:], typeCore)
@@ -121,7 +129,7 @@ func lines(partition []byte, headerBytes int) (out []string) {
 
 // opened opens a capture by this package's Format, or as a log. exe is the program, "" for none.
 func opened(data []byte, exe string) (*target.Snapshot, error) {
-	archs := append(cpu.Set{}, riscv.Archs()...)
+	archs := append(riscv.Archs(), xtensa.Archs()...)
 	env := &input.Env{Archs: archs, Files: input.NewFiles(input.FileOptions{Archs: archs, Exe: exe}), Formats: []input.Format{Format(), console.Format(Reader())}}
 	s, err := input.OpenReader(context.Background(), "capture", strings.NewReader(string(data)), env)
 	if err != nil {
@@ -182,7 +190,6 @@ func TestRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"Xtensa", core(machineXtensa), "(Xtensa), a processor that is not supported"},
 		{"a changed byte", damaged, "the checksum is another"},
 		{"cut short", inFlash(24, elf, false)[:len(elf)-20], "the dump ends at"},
 		{"no registers", append(slices.Clone(elf[:180]), make([]byte, len(elf)-180)...), "without any task's registers"},
@@ -218,7 +225,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(inFlash(12, elf, true))
 	f.Add([]byte(strings.Join(lines(inFlash(24, elf, false), 24), "\n")))
 	f.Add(core(machineXtensa))
-	archs := append(cpu.Set{}, riscv.Archs()...)
+	archs := append(cpu.Set{}, append(riscv.Archs(), xtensa.Archs()...)...)
 	env := &input.Env{Archs: archs, Files: input.NewFiles(input.FileOptions{Archs: archs})}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, form := range []input.Format{Format(), console.Format(Reader())} {

@@ -16,10 +16,14 @@ import (
 
 // snapshot is the dump as a stopped program; why says what keeps it from being one.
 func (d *dump) snapshot(env *input.Env) (snap *target.Snapshot, why string) {
-	hint, _ := env.Archs.ByName("riscv32", "", false)
+	name := "riscv32"
+	if d.machine == machineXtensa {
+		name = "xtensa"
+	}
+	hint, _ := env.Archs.ByName(name, "", false)
 	p := firmware.Open(env, hint)
 	if p.Arch == nil {
-		return nil, "a core dump of a RISC-V chip, which is not supported"
+		return nil, "a core dump of a chip with " + name + ", a processor that is not supported"
 	}
 	var b target.Builder
 	for _, s := range d.segments {
@@ -34,7 +38,7 @@ func (d *dump) snapshot(env *input.Env) (snap *target.Snapshot, why string) {
 	for i := range d.tasks {
 		snap.Threads = append(snap.Threads, d.thread(i, snap))
 	}
-	snap.Fault = &target.Fault{Name: "panic", Status: d.panic, Thread: d.crashedTask()}
+	snap.Fault = d.fault()
 	return snap, ""
 }
 
@@ -51,7 +55,13 @@ func (d *dump) crashedTask() int {
 // thread is task i.
 func (d *dump) thread(i int, snap *target.Snapshot) target.Thread {
 	t := &d.tasks[i]
-	return target.Thread{ID: i, Name: d.name(i, snap.Memory), Regs: registers(snap.Arch, t), Crashed: i == d.crashedTask()}
+	th := target.Thread{ID: i, Name: d.name(i, snap.Memory), Crashed: i == d.crashedTask()}
+	if d.machine == machineXtensa {
+		th.Regs, th.Listed = t.windowed(snap)
+	} else {
+		th.Regs = registers(snap.Arch, t)
+	}
+	return th
 }
 
 // registers are a task's: the PC in the place of x0, then x1 to x31.

@@ -99,12 +99,16 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	w := &c.found
 	prose := false
 	if f, ok := formOf(line); ok {
-		if f.begins && behindFirst && (w.isReport() && (f.again || w.form.title == f.title && w.form.title != "") || w.cutBy(&f)) {
+		if f.begins && behindFirst && ((w.isReport() || len(c.lists.pairs.pc) > 0) && (f.again || w.form.title == f.title && w.form.title != "") || w.cutBy(&f)) {
 			c.repeated = true
 			return false, true
 		}
 		w.form.merge(f)
 		took, done, prose = true, f.ends, f.prose
+	}
+	if c.lists.pairs.another(line) {
+		c.repeated = true
+		return false, true
 	}
 	if name, ok := threadName(line); ok && w.thread == "" {
 		w.thread = name

@@ -214,6 +214,9 @@ func (w *words) system() string {
 
 // hint is the processor that the words are of.
 func (w *words) hint(env *input.Env) *cpu.Arch {
+	if w.form.cpus == nameXtensa {
+		return w.formArch(env.Archs)
+	}
 	if w.dump != nil {
 		if a := w.dump.arch(env.Archs); a != nil {
 			return a

@@ -23,7 +23,7 @@ type lister struct {
 	section bool // a line that numbers frames by name belongs to a list
 	lone    bool // a line with an address alone belongs to a list
 	wide    bool // an address has 16 digits
-	pairs   bool // a list is in pairs PC:SP, as only Xtensa's are
+	pairs   pairs
 	places  places
 	tasks   taskTable
 }
@@ -84,6 +84,8 @@ func (l *lister) take(line string) bool {
 		return true
 	case strings.Contains(line, "addr2line"):
 		return l.addr2line(line)
+	case l.pairs.take(line):
+		return true
 	case strings.HasPrefix(line, "Backtrace:"):
 		return l.numbers(line[len("Backtrace:"):], true)
 	case nuttxList(line):
@@ -123,13 +125,10 @@ func (l *lister) addr2line(line string) bool {
 	return true
 }
 
-// numbers reads addresses in one line, in pairs PC:SP where ESP-IDF lists them. exact: the
-// first is where the thread stands.
+// numbers reads addresses in one line. exact: the first is where the thread stands.
 func (l *lister) numbers(text string, exact bool) bool {
 	some := false
 	for word := range strings.FieldsSeq(text) {
-		word, _, pair := strings.Cut(word, ":")
-		l.pairs = l.pairs || pair && exact
 		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
 		if err != nil || len(word) < 8 {
 			continue
@@ -216,11 +215,8 @@ func (w *words) crashed(l *lister) int {
 // finish gives the report its lists.
 func (w *words) finish(l *lister) {
 	w.places = l.places
-	if len(l.chains) == 0 {
+	if w.takeWindows(&l.pairs) || len(l.chains) == 0 {
 		return
-	}
-	if l.pairs && w.foreign == "" {
-		w.foreign = "Xtensa"
 	}
 	first := w.crashed(l)
 	w.listed, w.wide = l.chains[first].listed, l.wide

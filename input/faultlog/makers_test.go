@@ -2,12 +2,14 @@ package faultlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/cpu/xtensa"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/target"
@@ -50,6 +52,18 @@ var makerTests = []struct{ name, text, want string }{
 	{"OpenTitan", "===== Exception Frame @ 1001fe88 =====\n mepc=20000a02   ra=200009b6   t0=00000038   t1=ffffffff\n t2=003c5a00   s0=0001c200   s1=005b8d80   a0=00008000\n" +
 		"===== Call Stack =====\n    200024c4\n    20000e52\nE00002 ottf_isrs.c:98] FAULT: Store Access Fault. MCAUSE=00000007 MEPC=200009fe MTVAL=00008000\n",
 		"exception | riscv32 ilp32 | pc 200009fe sp - lr 200009b6 | 0 bytes, 2 listed: 200024c4? 20000e52? / write was refused, at 0x8000"},
+	{"ESP-IDF, Xtensa", "Guru Meditation Error: Core  0 panic'ed (StoreProhibited). Exception was unhandled.\n\nCore  0 register dump:\n" +
+		"PC      : 0x400d0190  PS      : 0x00060a30  A0      : 0x800d0133  A1      : 0x3ffb4e40\nA14     : 0x00000000  A15     : 0x3ffb4e80  SAR     : 0x00000010  EXCCAUSE: 0x0000001d\n" +
+		"EXCVADDR: 0x00000014  LBEG    : 0x4000c2e0  LEND    : 0x4000c2f6  LCOUNT  : 0xffffffff\n\n\nBacktrace: 0x400d018d:0x3ffb4e40 0x400d0130:0x3ffb4e60 0x400d0239:0x00000000 |<-CORRUPTED\n\n" +
+		"Core  1 register dump:\nPC      : 0x400d0210  PS      : 0x00060a30  A0      : 0x800d0290  A1      : 0x3ffb5e40\nSAR     : 0x00000010  EXCCAUSE: 0x00000005\n\n" +
+		"Backtrace: 0x400d020d:0x3ffb5e40 0x400d028d:0x3ffb5e60\n\nELF file SHA256: 1b43c5e741b43c5e\n",
+		"panic | xtensa windowed | pc 400d0190 sp 3ffb4e40 lr 800d0133 | 0 bytes, 2 listed: 400d0133 400d023c / StoreProhibited: write was refused, at 0x14\n" +
+			"fault | xtensa windowed | pc 400d0210 sp 3ffb5e40 lr 800d0290 | 0 bytes, 1 listed: 400d0290 / StoreProhibited: write was refused, at 0x14"},
+	{"ESP-IDF, Xtensa: the watchdog's lists without registers", "E (103) task_wdt: Task watchdog got triggered.\nE (103) task_wdt: Print CPU 0 (current core) backtrace\n\n" +
+		"Backtrace: 0x400D0190:0x3FFB4E40 0x400D0130:0x3FFB4E60 |<-CONTINUES\n\nE (103) task_wdt: Print CPU 1 backtrace\n\nBacktrace: 0x400d0239:0x3ffb4e80\n",
+		"fault | xtensa windowed | pc - sp - lr - | 0 bytes, 2 listed: 400d0193 400d0133 / \nfault | xtensa windowed | pc - sp - lr - | 0 bytes, 1 listed: 400d023c / "},
+	{"Zephyr, Xtensa", "E:  ** CPU 4 EXCCAUSE 63 (zephyr exception)\nE:  **  PC 0xa0031f53 VADDR (nil)\nE:  **  A0 0xa0034058  SP 0xa003e5b0  A2 0x4  A3 (nil)\n\n" +
+		"Backtrace:0xa0031f50:0xa003e5b0 0xa0034055:0xa003e5c0\n", "fault | xtensa windowed | pc a0031f53 sp a003e5b0 lr a0034058 | 0 bytes, 1 listed: a0034058 / "},
 	{"rows without a heading", "R0: 00000002 R1: 3c4927c4 R2: 3c480684  R3: 3c4927c4\nR12: 00020040 SP: 3c49fba0 LR: 2c5198ef  PC: 2c54468a\nxPSR: 210f0000\n",
 		"fault | arm cortexm | pc 2c54468a sp 3c49fba0 lr 2c5198ef | 0 bytes, 0 listed: / "},
 	{"GDB, from the first register on", "=== REGISTERS ===\nr7             0xa5a5a5a5          2779096485\nsp             0x20024fd8          0x20024fd8\n" +
@@ -86,7 +100,7 @@ var makerTests = []struct{ name, text, want string }{
 }
 
 // makerArchs are all processors.
-func makerArchs() cpu.Set { return append(append(x86.Archs(), arm64.Archs()...), archs()...) }
+func makerArchs() cpu.Set { return slices.Concat(x86.Archs(), arm64.Archs(), archs(), xtensa.Archs()) }
 
 // TestMakers: what the device printed is read, and nothing else.
 func TestMakers(t *testing.T) {

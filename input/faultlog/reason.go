@@ -37,6 +37,8 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	var addressed bool
 	var address uint64
 	switch {
+	case arch.Name == nameXtensa:
+		text, address, addressed = w.xtensa()
 	case strings.HasPrefix(arch.Name, "mips"):
 		text, address, addressed = w.vals.mips()
 	case strings.HasPrefix(arch.Name, "riscv"):

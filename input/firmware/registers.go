@@ -23,6 +23,9 @@ func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
 	var best *cpu.Arch
 	most, tied := 0, false
 	for _, a := range archs {
+		if a.Name == "xtensa" { // its registers have RISC-V's names, too; what only its makers print tells
+			continue
+		}
 		if !hasPC(a, vals) && len(vals) < 8 || wide && a.RegSize < 8 || micro != a.ModeOnly && isARM(a) {
 			continue
 		}

@@ -105,6 +105,9 @@ func cutNextEntry(rest string) (own, next string) {
 
 // cutBracketed takes [<c00a5020>] off, or [<ffffffff8114f3a0>]; or <c00a5020>, of x86 before Linux 2.6.18.
 func cutBracketed(s string) (addr uint64, rest string, ok bool) {
+	if s == "" || s[0] != '<' && s[0] != '[' {
+		return 0, s, false
+	}
 	if inner, after, ok := strings.Cut(strings.TrimPrefix(s, "<"), ">"); ok && s[0] == '<' && (digitsOf(inner) == 8 || digitsOf(inner) == 16) {
 		addr, _ = parseHex(inner)
 		if strings.HasPrefix(after, "{") || strings.HasPrefix(after, " ") {

@@ -137,12 +137,12 @@ func repeatedPC(text string) (at place, ok bool) {
 
 // cutSelector takes x86's segment off an address: 0018:ffffcc80005cb930. rest is s where there is none.
 func cutSelector(s string) (selector uint64, rest string, ok bool) {
-	word, rest, ok := strings.Cut(s, ":")
-	if !ok || len(word) != 4 || digitsOf(word) != 4 {
+	const size = 4
+	if len(s) <= size || s[size] != ':' || digitsOf(s[:size]) != size {
 		return 0, s, false
 	}
-	selector, _ = parseHex(word)
-	return selector, rest, true
+	selector, _ = parseHex(s[:size])
+	return selector, s[size+1:], true
 }
 
 // isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",

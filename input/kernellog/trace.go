@@ -73,8 +73,11 @@ type clues struct {
 // maxListed bounds the entries of a report: no stack has as many frames.
 const maxListed = 4096
 
-// isTraceHeader tells whether a message says that a call chain follows.
+// isTraceHeader tells whether a message says that a call chain follows. Firmware's has the chain in the same line: "Backtrace: 0x400d1234".
 func isTraceHeader(text string) bool {
+	if rest, ok := strings.CutPrefix(text, "Backtrace:"); ok && strings.HasPrefix(strings.TrimLeft(rest, " "), "0x") {
+		return false
+	}
 	return beginsWith(text, "Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):")
 }
 

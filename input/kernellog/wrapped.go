@@ -134,6 +134,7 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	type end struct{ width, whole int } // of a line, and with the first word of the next
 	var ends []end
 	var last console.Line
+	narrow := false // a line would have been less wide than mail's
 	for i := 0; i < log.Len(); i++ {
 		l := log.Message(i)
 		switch {
@@ -141,6 +142,9 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 			width = max(width, l.Width)
 		case l.Text != "" && !last.Bare && last.Width <= maxColumns:
 			word, _ := cutWord(l.Text)
+			if narrow = narrow || last.Width+1+len(word) <= minColumns; narrow && width > maxColumns {
+				return math.MaxInt, false
+			}
 			ends = append(ends, end{last.Width, last.Width + 1 + len(word)})
 		}
 		last = l

@@ -59,6 +59,10 @@ func scan(log *console.Log, env *input.Env) *contents {
 	s := scanner{vocabulary: regtext.NewVocabulary(env.Archs), room: newRoom(log.Len())}
 	for i := range log.Len() {
 		text := message(log, i)
+		if strings.IndexByte(text, '#') < 0 {
+			s.line(i, text)
+			continue
+		}
 		for part := range strings.SplitSeq(text, "#012") { // rsyslog's line feed
 			s.line(i, strings.ReplaceAll(part, "#011", "\t"))
 		}

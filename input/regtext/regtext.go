@@ -62,6 +62,8 @@ var status = [...]struct {
 	{"elr", []string{"elr_el2", "elr_el3", "elr_eln"}},
 	// MIPS: MD00090, 9.24 and 9.10.
 	{"cause", []string{"c0_cause"}}, {"badvaddr", []string{"c0_badvaddr", "badva"}},
+	// Xtensa: ISA Reference Manual, 4.4.1.5.
+	{"exccause", nil}, {"excvaddr", nil},
 }
 
 // NewVocabulary knows the registers of archs, and the fault status registers.

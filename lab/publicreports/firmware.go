@@ -18,7 +18,8 @@ func firmware() []Case {
 	return []Case{
 		esp("esp32c3", ".core.elf", c3...), esp("esp32c3", ".coredump.b64", c3...), esp("esp32c3", ".coredump.partition.bin", c3...),
 		esp("esp32p4", ".core.elf", p4...), esp("esp32p4", ".coredump.b64", p4...), esp("esp32p4", ".coredump.partition.bin", p4...),
-		{File: "esp-coredump/esp32-xtensa.coredump.b64", Refused: "(Xtensa), a processor that is not supported"},
+		{File: "esp-coredump/esp32-xtensa.coredump.b64", Want: []string{`"main" (crashed)`, "abort() was called at PC 0x400d66b9 on core 0", "0x4008110d", "0x4008510c",
+			"0x4008a6f0", "0x400d66bc", "ROM of the ESP32", "0x400d66d4", "stop: root", `"IDLE1"`, "0x400d1e42", "stop: root", `"esp_timer"`, "0x4008787c", "0x40085910", "stop: root"}},
 		probe("RP2040_full_unwind", "test_deep_stack", "test_deep_stack", "setup_data_types", "__cortex_m_rt_main", "stop: unreadable at 0x20003ffc"),
 		probe("RP2040_svcall", "software_breakpoint", "__cortex_m_rt_SVCall", "SVCall", "trigger_supervisor_call", "__cortex_m_rt_main", "0x20003ffc"),
 		probe("atsamd51p19a", "print_const_pointers", "print_pointers", "main", "Reset_Handler", "stop: root"),
@@ -38,7 +39,7 @@ func firmware() []Case {
 		text("b05-nuttx-arm64.log", "nsh_main", "0x00000000402b6bdc"),
 		text("b06-tizenrt-armv7r.log", "tash", "write was refused", "0x040d9efc"),
 		text("b07-opentitan-ottf.log", "write was refused, at 0x8000", "0x200009fe", "0x200024c4"),
-		refused("b08-zephyr-xtensa-adsp.log", xtensa), refused("b09-nuttx-tricore.log", "TriCore, a processor that is not supported"),
+		text("b08-zephyr-xtensa-adsp.log", "0xa0031f53", "0xa0034058", "0xa0039331"), refused("b09-nuttx-tricore.log", "TriCore, a processor that is not supported"),
 		text("b10-nuttx-new-alltasks.log", "hard fault in hello", "0x2c325bde", "0x2c3261cc", "worker", "0x2c3428cc"),
 		refused("b12-nuttx-coredump-hex.log", "without any thread's registers"), // the file has the dump's beginning
 		text("b13-nuttx-armv7a-row-regs.log", "at 0xffffffff", "0x3c02e450", "0x3c02a7cc", "0x3c01a208"),
@@ -48,7 +49,7 @@ func firmware() []Case {
 		{File: "userspace/text/uboot-aarch64.txt", Args: []string{"-e", "@userspace/text/uboot-standin.elf.xz"}, Want: []string{"leafish", "mid"}},
 		refused("d01-esp8266-rtos.log", xtensa), text("d02-esp32c6-toit.log", "write was refused, at 0x0", "0x4080a6f6"),
 		text("d03-esp32c6-padded-terminal.log", "0x40031c8a"), text("d04-esp32c6-monitor-annotated.log", "0x4080a6f6"),
-		refused("d05-esp32s3-monitor-timestamps.log", xtensa), refused("e06-esp8266-arduino.log", xtensa),
+		text("d05-esp32s3-monitor-timestamps.log", "Unhandled debug exception", "0x403783eb", "0x420facb5", "0x420fa126"), refused("e06-esp8266-arduino.log", xtensa),
 		text("e01-px4-hardfault-sd.log", "IBUSERR", "0x39090004"), text("e02-gdb-crash-report.log", "0xe000fffe"), text("e03-jlink-gdbserver.log", "0x08000000"),
 		text("e04-openocd-halt.log", "0x000000ee"), text("e05-mbed.log", "UNALIGNED", "0x080002c4"),
 		refused("e07-qnx-slog.log", "nothing tells the processor"),

@@ -10,6 +10,9 @@ import (
 // Notes implements unwind.Explainer: what the search for a rule tried, in words. Entries
 // from which control does not come to the place can be many; they are only counted.
 func (s *Source) Notes(q *unwind.Query) (lines []string) {
+	if q.Arch.Decoder == nil {
+		return nil
+	}
 	e := s.Explain(q)
 	elsewhere := 0
 	for i := range e.Forward {

@@ -49,7 +49,7 @@ func (Source) Method() unwind.Method { return unwind.MethodScan }
 func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
-	if !ok {
+	if !ok || arch.Decoder == nil { // which words are return addresses, calls tell
 		return unwind.NotCovered
 	}
 	sp &= arch.AddrMask()
