@@ -22,8 +22,8 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 	if !ok {
 		return false
 	}
-	site, kind := f.classify(s, raw)
-	if kind == other || s.LinkSpent() {
+	site, kind := f.classify(s, raw, sp)
+	if kind == other || kind == atEnd || s.LinkSpent() {
 		return false
 	}
 	switch f.reaches(s, &site, kind) {
@@ -35,7 +35,8 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 			return false
 		}
 	}
-	if h := f.saved(s, sp, raw); h.ok {
+	unseen := kind == trampoline && f.unseen(s, raw) // whose frame lies at SP
+	if h := f.saved(s, sp, raw); h.ok && !unseen {
 		f.found(s, h, out)
 		return true
 	}

@@ -90,16 +90,22 @@ const wordCost = 4
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 	candidates, sieve := 0, newSieve(s)
+	var last hit // behind a function's last instruction
 	for slot, raw := range f.words(s, sp, &sieve) {
 		s.Cost += wordCost
-		site, kind := f.classify(s, raw)
-		if kind == other {
+		site, kind := f.classify(s, raw, slot+uint64(s.Snapshot.Arch.RegSize))
+		h := hit{slot, raw, true}
+		switch kind {
+		case other:
+			continue
+		case atEnd:
+			last = last.or(h)
 			continue
 		}
-		switch h := (hit{slot, raw, true}); f.reaches(s, &site, kind) {
+		switch f.reaches(s, &site, kind) {
 		case unwind.Yes:
-			if kind == trampoline && first.ok && f.unseen(s, first.raw) {
-				return first // of a handler whose code is not at hand, or of what the handler called
+			if inner := first.or(last); kind == trampoline && inner.ok && inner.raw != raw && f.unseen(s, inner.raw) {
+				return inner // of a handler whose code is not at hand, or of what the handler called
 			}
 			return h
 		case unwind.Unknown:
@@ -178,19 +184,24 @@ const (
 	other kind = iota
 	returnAddress
 	trampoline
+	// atEnd: a function's first address, or the return address of a call that ends the function in front and never returns.
+	atEnd
 )
 
-// classify tells what raw may be, and which call precedes a return address.
-func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
+// classify tells what raw may be, in a slot behind which SP is sp, and which call precedes a return address.
+func (f Source) classify(s *unwind.State, raw, sp uint64) (cpu.CallSite, kind) {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	site, a := callsite.Before(s.Snapshot, pc, mode)
-	if a == callsite.Call || a == callsite.Missing && withinFunction(s.Snapshot, pc, mode) {
+	if a == callsite.Call {
 		return site, returnAddress
 	}
 	for _, t := range f.trampolines {
-		if t.At(s, pc, mode) {
+		if t.At(s, pc, mode) || a == callsite.Missing && atUnseen(t, s, pc, sp) {
 			return site, trampoline
 		}
+	}
+	if a == callsite.Missing {
+		return site, withinFunction(s.Snapshot, pc, mode)
 	}
 	return site, other
 }
