@@ -31,8 +31,13 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	case unwind.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
-		if pc-s.PC+ownCode < 2*ownCode && !otherFunction(s, pc) {
+		switch near := pc-s.PC+ownCode < 2*ownCode; sameFunction(s, pc) {
+		case unwind.Yes:
 			return false
+		case unwind.Unknown:
+			if near {
+				return false
+			}
 		}
 	}
 	unseen := kind == trampoline && f.unseen(s, raw) // whose frame lies at SP

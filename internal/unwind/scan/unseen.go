@@ -50,12 +50,18 @@ func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
 	return u.Unseen(&at)
 }
 
-// otherFunction tells whether symbols say that a target address lies in another function than the frame does.
-func otherFunction(s *unwind.State, pc uint64) bool {
+// sameFunction tells whether symbols say that a target address lies in the function that the frame is in.
+func sameFunction(s *unwind.State, pc uint64) unwind.Answer {
 	if s.Module == nil || s.Module.Image == nil || !s.Module.Contains(pc) {
-		return false
+		return unwind.Unknown
 	}
 	own, ok := s.Module.Image.Symbols.At(s.Module.ToImage(s.Site) & s.Module.Image.Arch.AddrMask())
 	other, named := s.Module.Image.Symbols.At((s.Module.ToImage(pc) - 1) & s.Module.Image.Arch.AddrMask())
-	return ok && named && own.Addr != other.Addr
+	switch {
+	case !ok || !named || own.Addr == other.Addr && own.Size == 0:
+		return unwind.Unknown
+	case own.Addr == other.Addr:
+		return unwind.Yes
+	}
+	return unwind.No
 }

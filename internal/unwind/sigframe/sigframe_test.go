@@ -231,7 +231,7 @@ func (r restorer) Functions(yield func(uint64, cpu.Mode, uint64) bool) {
 
 // TestRestorer: of a C library that is not at hand, a function's first address may be the trampoline's; without symbols any.
 func TestRestorer(t *testing.T) {
-	a := arch(t, "riscv64", "", false)
+	a := arch(t, "aarch64", "", false)
 	regs := synth.Regs(a, map[string]uint64{"pc": trampolineAt + 0x100, "sp": stackAt + 0x400})
 	stack := synth.Stack(a).Word(11).Zero(128+40+128).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Zero(0x400).Place(stackAt)
 	for _, c := range []struct {

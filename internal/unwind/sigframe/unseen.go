@@ -43,12 +43,17 @@ func codeMissing(s *unwind.State) bool {
 		_, known := s.Snapshot.Memory.PermAt(s.PC)
 		return !known
 	}
-	if m.Image == nil || !m.Image.Hollow() {
+	if m.Image == nil || !m.Image.Hollow() || !hasRestorer(m.Image.Arch.Name) {
 		return false
 	}
 	at := m.ToImage(s.PC) & m.Image.Arch.AddrMask()
 	f, named := m.Image.Symbols.At(at)
 	return m.Image.Segments.Executable(at) && (named && f.Addr == at || !m.Image.Symbols.HasFunctions())
+}
+
+// hasRestorer tells whether Linux lets the C library name the trampoline on a processor (asm/signal.h, sa_restorer).
+func hasRestorer(arch string) bool {
+	return arch == "x86_64" || arch == "i386" || arch == "arm" || arch == "aarch64"
 }
 
 // signals are the numbers that a signal can have.
