@@ -53,7 +53,7 @@ func DefaultSources() []Source {
 		{"code", analysis()},
 		{"fp", fp.Source{}},
 		{"shadow", shadow.New(callGraph())},
-		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{})},
+		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{}).By(stackcfi.Source{})},
 	}
 }
 

@@ -18,6 +18,8 @@ type Module struct {
 	Image   *image.Image
 	BuildID []byte
 	Stated  Stated
+	// Named: the name alone says that Image is of the build that ran.
+	Named bool
 }
 
 // Stated says what a capture states of where a module lies.

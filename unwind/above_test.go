@@ -11,7 +11,7 @@ import (
 
 // TestStackPointerAbove: of g, whose rule nobody knows, a search finds the caller f and where f's SP is at least. f's rule finds
 // a 0 from there, for g has more words above its return address: of those behind, only the return address of a call to f is the
-// caller's. Where no such word comes, the chain ends with f.
+// caller's. Where no such word comes, the chain ends with f. No word counts that lies lower than f's rule allows.
 func TestStackPointerAbove(t *testing.T) {
 	arch := o32()
 	for _, c := range []struct {
@@ -22,6 +22,7 @@ func TestStackPointerAbove(t *testing.T) {
 	}{
 		{"a call to f", []uint64{inF, 0, 0, 0, 0, 0, 0, 0, 0, 0, inH, inMain, 0}, []uint64{inG, inF, inMain}, unwind.StopRoot},
 		{"other calls", []uint64{inF, 0, 0, 0, 0, 0, 0, 0, 0, 0, inH, 0}, []uint64{inG, inF}, unwind.StopNoRule},
+		{"within f's frame", []uint64{inF, inMain, 0, 0, 0, 0, 0, 0, 1, 0, 0}, []uint64{inG, inF}, unwind.StopNoRule},
 		{"SP is as low as that", []uint64{inF, 0, 0, 0, 0, 0, 0, 0, inMain, 0, 0, inH, 0}, []uint64{inG, inF, inMain}, unwind.StopRoot},
 	} {
 		g := graph{holds: sameHundred}

@@ -75,7 +75,7 @@ func (s *State) enter(c *candidate) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
 	s.Base = s.Base || c.Base
 	s.hooked, s.arguments = c.hooked, c.arguments
-	s.atLeast, s.above = c.method == MethodScan && !c.HasCFA, false
+	s.atLeast, s.above, s.floor = c.method == MethodScan && !c.HasCFA, false, 0
 	s.shadow = shadow{shadowPlace: c.shadow}
 	s.followStack()
 }

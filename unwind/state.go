@@ -42,6 +42,7 @@ type told struct {
 	shadow    shadow        // where the frame stands on the thread's shadow stack
 	atLeast   bool          // SP is a lower bound: the frame was found by a search of the stack
 	above     bool          // by a rule that needs SP, SP lies higher
+	floor     uint64        // by a rule that needs SP, the return address lies here or higher
 }
 
 // IsAbove tells whether SP is known to lie higher than its register says, by how much nobody knows.
@@ -50,6 +51,10 @@ type told struct {
 //	                              └ saves its arguments above the return address to app_main, as RISC-V's functions of a
 //	                                variable number of arguments do: behind that address SP is not yet app_main's
 func (s *State) IsAbove() bool { return s.above }
+
+// Floor is the lowest address at which the frame's return address can lie, where a rule says how far that is from SP, and SP is
+// known to be no lower than its register says; 0 where nothing is known.
+func (s *State) Floor() uint64 { return s.floor }
 
 // shadow is where a frame stands on its thread's shadow stack, which holds return addresses and nothing else. What
 // overwrites the stack does not reach there: an entry is a witness for the caller, and names the caller where the

@@ -49,6 +49,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	c.Exact = rule.Flags&SignalFrame != 0
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
+		if s.atLeast && m.basis() == inTable && placesReturn(m, rule) {
+			s.floor = max(s.floor, (res.CFA+uint64(rule.RA.Off))&arch.AddrMask())
+		}
 	}
 	f.tryShadow(c, m, rule, r)
 	if m.basis() == inTable && savesArguments(rule, arch) && f.abandons(rule) {

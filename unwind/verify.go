@@ -80,7 +80,8 @@ func (v *verifier) locate(s *State, c *candidate) {
 	}
 	c.module, _ = snap.ModuleAt(c.site)
 	c.checks |= executable(snap, c.site, c.module)
-	if c.Exact || c.checks&Executable != 0 {
+	hollow := c.module != nil && c.module.Image != nil && c.module.Image.Hollow()
+	if c.Exact || c.checks&Executable != 0 && !hollow {
 		return
 	}
 	switch {

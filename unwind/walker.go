@@ -108,12 +108,28 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 			dst[first+i].LimitTrust(Guess, CapStale)
 		}
 	}
+	doubtBuilds(dst[first:])
 	if len(rest) > 0 && len(dst)-first+len(rest) <= w.maxFrames {
 		dst[len(dst)-1].CFA, dst[len(dst)-1].HasCFA = cfa, true
 		dst = append(dst, rest...)
 	}
 	return dst, end.Stop
 }
+
+// doubtBuilds makes guesses of the callers from the first frame on in a binary, or by a symbol file, that its name alone found.
+func doubtBuilds(frames []Frame) {
+	named := false
+	for i := range frames {
+		f := &frames[i]
+		if named || i > 0 && f.isNamed() {
+			f.LimitTrust(Guess, CapNamed)
+		}
+		named = named || f.isNamed()
+	}
+}
+
+// isNamed tells whether a frame's module is of that build by its name alone.
+func (f *Frame) isNamed() bool { return f.Module != nil && f.Module.Named }
 
 // start appends the innermost frame and sets w.frame to it. It reports false where the thread's PC
 // is unknown.

@@ -67,6 +67,22 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestNamed: where the binary of a frame was found by its name alone, its callers are guesses; the registers' own PC is not.
+func TestNamed(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	snap.Modules[0].Named = true
+	frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	for i, f := range frames {
+		if want := i > 0; (f.Trust == unwind.Guess) != want || (f.Cap == unwind.CapNamed) != want {
+			t.Errorf("%#x is %v, %v", f.PC, f.Trust, f.Cap)
+		}
+	}
+	if len(frames) != 3 {
+		t.Errorf("%d frames", len(frames))
+	}
+}
+
 // TestStops: every reason, with the address that it is about.
 func TestStops(t *testing.T) {
 	arch := o32()

@@ -94,11 +94,20 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 	for _, list := range [][]function{c.functions, c.cfi, c.win, c.files, c.origins} {
 		slices.SortStableFunc(list, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
 	}
+	c.closeLast()
 	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
 	if len(c.cfi)+len(c.win) > 0 {
 		h.Tables = []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: end}}}
 	}
 	return image.New(h, c), nil
+}
+
+// closeLast takes the last function, where it has no size, to be as long as the one in front. Behind the code of a file that has
+// no more than PUBLIC records lie its constants.
+func (c *container) closeLast() {
+	if n := len(c.functions); n > 1 && c.functions[n-1].size == 0 {
+		c.functions[n-1].size = c.functions[n-1].addr - c.functions[n-2].addr
+	}
 }
 
 // add notes the record of a line, and is where the record ends, 0 for a line of another kind.

@@ -36,13 +36,14 @@ FUNC broken
 FUNC 3000 ffffffffffffffff 0 beyond
 `
 
-// TestSymbols: functions by their ranges, in any order of lines; what is public reaches to the next name.
+// TestSymbols: functions by their ranges, in any order of lines; what is public reaches to the next name,
+// and the last as far as the one in front.
 func TestSymbols(t *testing.T) {
 	img, err := parse(file, image.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "first", 0x104f: "first", 0x1050: "second(int, char)", 0x1070: "", 0x2000: "_end of it", 0x2fff: "_end of it"} {
+	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "first", 0x104f: "first", 0x1050: "second(int, char)", 0x1070: "", 0x2000: "_end of it", 0x2faf: "_end of it", 0x2fb0: ""} {
 		if s, _ := img.Symbols.At(addr); s.Name != want {
 			t.Errorf("%#x: %q, not %q", addr, s.Name, want)
 		}

@@ -93,13 +93,13 @@ func (f *finder) add(m *module, main bool) {
 		return
 	}
 	r := extent(f.maps, m.Range)
-	symbols := f.symbols(m)
+	symbols, named := f.symbols(m)
 	if symbols != nil {
 		_, end := symbols.Segments.Bounds()
 		r.Hi = max(r.Hi, r.Lo+end)
 	}
 	if r.Lo < r.Hi {
-		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key()), Image: f.seen(r, symbols)})
+		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key()), Image: f.seen(r, symbols), Named: named})
 	}
 }
 
@@ -137,26 +137,6 @@ func pathOf(name string) string {
 		name = strings.ReplaceAll(name, "\\", "/")
 	}
 	return name
-}
-
-// symbols is the symbol file of a module whose binary is not at hand, nil where there is none. Its addresses count from the
-// module's.
-func (f *finder) symbols(m *module) *image.Image {
-	names := []string{m.name}
-	if m.id.pdb != "" {
-		names = append(names, m.id.pdb)
-	}
-	for _, name := range names {
-		ref := input.BinaryRef{Name: name, BuildID: m.id.buildID, Arch: f.arch}
-		if img := f.files.SymbolFile(ref, m.id.symbolIDs()); img != nil {
-			return img
-		}
-	}
-	if path := f.files.OtherSymbolFile(m.name); path != "" && m.id.key() != nil {
-		f.dump.issues = append(f.dump.issues, target.Issue{Kind: target.IssueNotUsed, Subject: m.name,
-			Text: path + ": has another identifier than " + m.name + " in the dump; not used"})
-	}
-	return nil
 }
 
 // bias is where an image was loaded. The list has the address of the file's first mapping as a rule; of any other the

@@ -22,8 +22,8 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 	if !ok {
 		return false
 	}
-	site, kind := f.classify(s, raw)
-	if kind == other || s.LinkSpent() {
+	site, kind := f.classify(s, raw, sp)
+	if kind == other || kind == atEnd || s.LinkSpent() {
 		return false
 	}
 	switch f.reaches(s, &site, kind) {
@@ -31,11 +31,17 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	case unwind.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
-		if pc-s.PC+ownCode < 2*ownCode && !otherFunction(s, pc) {
+		switch near := pc-s.PC+ownCode < 2*ownCode; sameFunction(s, pc) {
+		case unwind.Yes:
 			return false
+		case unwind.Unknown:
+			if near {
+				return false
+			}
 		}
 	}
-	if h := f.saved(s, sp, raw); h.ok {
+	unseen := kind == trampoline && f.unseen(s, raw) // whose frame lies at SP
+	if h := f.saved(s, sp, raw); h.ok && !unseen {
 		f.found(s, h, out)
 		return true
 	}

@@ -30,6 +30,7 @@ const maxCandidates = 256
 type Source struct {
 	graph       unwind.CallGraph
 	trampolines []unwind.Trampoline
+	tables      unwind.RuleSource
 }
 
 var _ unwind.FrameSource = Source{}
@@ -37,7 +38,13 @@ var _ unwind.FrameSource = Source{}
 // New returns a source that asks graph, unless nil, where calls go, and accepts
 // return addresses that are trampolines.
 func New(graph unwind.CallGraph, trampolines ...unwind.Trampoline) Source {
-	return Source{graph, trampolines}
+	return Source{graph: graph, trampolines: trampolines}
+}
+
+// By returns a source that, of return addresses into binaries that are not at hand, takes those from whose frames tables lead on.
+func (f Source) By(tables unwind.RuleSource) Source {
+	f.tables = tables
+	return f
 }
 
 // Method is MethodScan.
@@ -59,7 +66,10 @@ func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if s.Exhausted() {
 		return unwind.TooCostly
 	}
-	hit := f.search(s, sp)
+	hit := f.inView(s, sp)
+	if !hit.ok {
+		hit = f.search(s, max(sp+callees(s), s.Floor()))
+	}
 	if !hit.ok {
 		return unwind.NotCovered
 	}
@@ -89,17 +99,22 @@ const wordCost = 4
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
-	candidates, sieve := 0, newSieve(s)
+	candidates, sieve, size := 0, newSieve(s), uint64(s.Snapshot.Arch.RegSize)
+	var last, fits hit // behind a function's last instruction; where a frame keeps the global pointer
 	for slot, raw := range f.words(s, sp, &sieve) {
 		s.Cost += wordCost
-		site, kind := f.classify(s, raw)
-		if kind == other {
+		site, kind := f.classify(s, raw, slot+size)
+		h := hit{slot, raw, true}
+		if kind == atEnd {
+			last = last.or(h)
+		}
+		if kind == other || kind == atEnd || kind == returnAddress && !f.leadsOn(s, raw, slot+size) {
 			continue
 		}
-		switch h := (hit{slot, raw, true}); f.reaches(s, &site, kind) {
+		switch f.reaches(s, &site, kind) {
 		case unwind.Yes:
-			if kind == trampoline && first.ok && f.unseen(s, first.raw) {
-				return first // of a handler whose code is not at hand, or of what the handler called
+			if inner := fits.or(first).or(last); kind == trampoline && inner.ok && inner.raw != raw && f.unseen(s, inner.raw) {
+				return inner // of a handler whose code is not at hand, or of what the handler called
 			}
 			return h
 		case unwind.Unknown:
@@ -109,12 +124,15 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 			if first = first.or(h); f.graph == nil {
 				return first
 			}
+			if !fits.ok && h.slot-first.slot < maxFrame*size && keepsGlobal(s, &h) {
+				fits = h
+			}
 		}
 		if candidates++; candidates == maxCandidates || s.Exhausted() {
 			break
 		}
 	}
-	return first
+	return fits.or(first)
 }
 
 // words yields the aligned words of the stack from sp on, with their addresses; but
@@ -178,19 +196,24 @@ const (
 	other kind = iota
 	returnAddress
 	trampoline
+	// atEnd: a function's first address, or the return address of a call that ends the function in front and never returns.
+	atEnd
 )
 
-// classify tells what raw may be, and which call precedes a return address.
-func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
+// classify tells what raw may be, in a slot behind which SP is sp, and which call precedes a return address.
+func (f Source) classify(s *unwind.State, raw, sp uint64) (cpu.CallSite, kind) {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	site, a := callsite.Before(s.Snapshot, pc, mode)
-	if a == callsite.Call || a == callsite.Missing && withinFunction(s.Snapshot, pc, mode) {
+	if a == callsite.Call {
 		return site, returnAddress
 	}
 	for _, t := range f.trampolines {
-		if t.At(s, pc, mode) {
+		if t.At(s, pc, mode) || a == callsite.Missing && atUnseen(t, s, pc, sp) {
 			return site, trampoline
 		}
+	}
+	if a == callsite.Missing {
+		return site, withinFunction(s.Snapshot, pc, mode)
 	}
 	return site, other
 }

@@ -13,30 +13,55 @@ import (
 //	a function's first address                           a pointer to the function
 //	between functions, outside what was executable       data
 
-// withinFunction tells whether a target address whose code, of a mode, is not at hand may be a return address.
-func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) bool {
+// withinFunction tells what a target address may be whose code, of a mode, is not at hand.
+func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 	m, _ := snap.ModuleAt(pc - 1)
 	if m == nil || m.Image == nil || !m.Image.Hollow() {
-		return false
+		return other
 	}
 	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
 	if !m.Image.Segments.Executable(at-1) || at%m.Image.Arch.InsnAlignIn(mode) != 0 {
-		return false
+		return other
 	}
 	if !m.Image.Symbols.HasFunctions() {
-		return true
+		return returnAddress
 	}
 	_, named := m.Image.Symbols.At(at - 1)
 	next, _ := m.Image.Symbols.At(at)
-	return named && next.Addr != at
+	switch {
+	case !named:
+		return other
+	case next.Addr == at:
+		return atEnd
+	}
+	return returnAddress
 }
 
-// otherFunction tells whether symbols say that a target address lies in another function than the frame does.
-func otherFunction(s *unwind.State, pc uint64) bool {
-	if s.Module == nil || s.Module.Image == nil || !s.Module.Contains(pc) {
+// atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to.
+func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
+	u, ok := t.(unwind.Unseen)
+	if !ok {
 		return false
+	}
+	at, regs := *s, *s.Regs
+	regs.Set(s.Snapshot.Arch.SP, sp)
+	at.Regs, at.PC, at.Site, at.Exact = &regs, pc, pc, false
+	at.Module, _ = s.Snapshot.ModuleAt(pc)
+	return u.Unseen(&at)
+}
+
+// sameFunction tells whether symbols say that a target address lies in the function that the frame is in.
+func sameFunction(s *unwind.State, pc uint64) unwind.Answer {
+	if s.Module == nil || s.Module.Image == nil || !s.Module.Contains(pc) {
+		return unwind.Unknown
 	}
 	own, ok := s.Module.Image.Symbols.At(s.Module.ToImage(s.Site) & s.Module.Image.Arch.AddrMask())
 	other, named := s.Module.Image.Symbols.At((s.Module.ToImage(pc) - 1) & s.Module.Image.Arch.AddrMask())
-	return ok && named && own.Addr != other.Addr
+	switch {
+	case !ok || !named || own.Addr == other.Addr && own.Size == 0:
+		return unwind.Unknown
+	case own.Addr == other.Addr:
+		return unwind.Yes
+	}
+	return unwind.No
 }

@@ -1,13 +1,16 @@
 package sigframe
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -173,32 +176,74 @@ func TestPlausibleContext(t *testing.T) {
 	}
 }
 
-// TestUnseen: where the vDSO was not captured, the frame itself tells: by a signal's number and a PC in a module's code.
+// TestUnseen: where the trampoline's code is not at hand, the frame itself tells: by a signal's number, by the code segment or the
+// processor's mode, and by a PC in a module's code. mark is the distance from SP to what the kernel wrote, with the value.
 func TestUnseen(t *testing.T) {
 	for _, f := range frames {
-		info := map[string]int{"aarch64": 0, "riscv64": 0, "arm rt": 0, "mipsel o32 rt": 24}
-		at, has := info[f.name]
+		mark, has := map[string][2]int{"aarch64": {0, 11}, "riscv64": {0, 11}, "arm rt": {0, 11}, "arm": {0, 0}, "mipsel o32 rt": {24, 11},
+			"x86_64 rt, glibc": {f.skip + 144, 0x33}, "i386 rt": {f.skip + 60, 0x23}}[f.name]
 		if !has {
 			continue
 		}
 		a := arch(t, f.arch, f.abi, f.big)
+		pc, sp := a.Regs[a.PC].Names[0], a.Regs[a.SP].Names[0]
 		for _, c := range []struct {
 			what       string
-			signal, pc uint64
+			mark       uint64
+			pc, status uint64
 			want       bool
 		}{
-			{"SIGSEGV in code", 11, interruptedAt, true},
-			{"no signal", 0x1234, interruptedAt, false},
-			{"SIGSEGV elsewhere", 11, 0x1234, false},
+			{"in code", uint64(mark[1]), interruptedAt, 0x10, true},
+			{"nothing of the kernel's", 0x1234, interruptedAt, 0, false},
+			{"elsewhere", uint64(mark[1]), 0x1234, 0x10, false},
 		} {
-			regs := synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt + 0x400})
-			stack := synth.Stack(a).Zero(at).Word(c.signal).Zero(f.skip-at-a.AddrSize).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Zero(0x400).Place(stackAt)
+			regs := synth.Regs(a, map[string]uint64{pc: c.pc, sp: stackAt + 0x400})
+			if f.arch == "arm" {
+				regs.Set(a.Status, c.status)
+			}
+			stack := synth.Stack(a).Zero(f.skip).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Zero(0x400).Place(stackAt)
+			binary.LittleEndian.PutUint16(stack.Data[mark[0]:], uint16(c.mark))
 			snap := synth.Capture(a, modules(synth.Module(a, interruptedAt, make([]byte, 16))), stack)
-			s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
+			s := captured.State(snap, synth.Regs(a, map[string]uint64{pc: trampolineAt, sp: stackAt}), false)
 			var out unwind.Caller
 			if v := (Source{}).Step(s, &out); (Source{}).Unseen(s) != c.want || (v == unwind.Found) != c.want {
 				t.Errorf("%s, %s: a frame %t, step %v", f.name, c.what, (Source{}).Unseen(s), v)
 			}
+		}
+	}
+}
+
+// restorer is a symbol file with a function at 0x10.
+type restorer struct {
+	image.Container
+	named bool
+}
+
+func (restorer) Hollow() bool { return true }
+
+func (r restorer) SymbolAt(addr uint64) (image.Symbol, bool) {
+	return image.Symbol{Name: "__restore_rt", Addr: 0x10, Size: 8}, r.named && addr-0x10 < 8
+}
+
+func (r restorer) Functions(yield func(uint64, cpu.Mode, uint64) bool) {
+	_ = r.named && yield(0x10, 0, 8)
+}
+
+// TestRestorer: of a C library that is not at hand, a function's first address may be the trampoline's; without symbols any.
+func TestRestorer(t *testing.T) {
+	a := arch(t, "aarch64", "", false)
+	regs := synth.Regs(a, map[string]uint64{"pc": trampolineAt + 0x100, "sp": stackAt + 0x400})
+	stack := synth.Stack(a).Word(11).Zero(128+40+128).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Zero(0x400).Place(stackAt)
+	for _, c := range []struct {
+		named bool
+		at    uint64
+		want  bool
+	}{{true, 0x10, true}, {true, 0x14, false}, {true, 0x20, false}, {false, 0x20, true}} {
+		img := image.New(image.Header{Arch: a, Segments: image.Segments{{Size: 0x1000, Exec: true}}}, restorer{named: c.named})
+		snap := synth.Capture(a, modules(target.NewModule("libc.so", img, trampolineAt)), stack)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt + c.at, "sp": stackAt}), false)
+		if (Source{}).Unseen(s) != c.want {
+			t.Errorf("named %t, at %#x: not %t", c.named, c.at, c.want)
 		}
 	}
 }

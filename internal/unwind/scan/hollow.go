@@ -1,0 +1,174 @@
+package scan
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// hollow is the frame's binary, nil unless that is not at hand.
+func hollow(s *unwind.State) *image.Image {
+	if s.Module == nil || s.Module.Image == nil || !s.Module.Image.Hollow() {
+		return nil
+	}
+	return s.Module.Image
+}
+
+// callees is how many bytes from SP on belong to the functions that a frame calls: o32 has 16 for their arguments in each frame
+// that calls (System V ABI, MIPS supplement, "The Stack Frame").
+func callees(s *unwind.State) uint64 {
+	if hollow(s) == nil || s.Snapshot.Arch.ABI != "o32" {
+		return 0
+	}
+	return o32Arguments
+}
+
+// keepsGlobal tells whether a return address to a binary that is not at hand lies where MIPS' code keeps the global pointer, which
+// is one for all functions of a binary (System V ABI, MIPS supplement, "Global Data"; SGI, 64-bit ELF, "Global Pointer"):
+//
+//	o32, in the caller's frame        n32, n64, in the callee's
+//	    ra   h.slot                       gp   h.slot - 1 or 2 words
+//	SP: 16 bytes of arguments             fp
+//	    gp                                ra   h.slot
+func keepsGlobal(s *unwind.State, h *hit) bool {
+	arch := s.Snapshot.Arch
+	gp, ok := arch.RegByName("gp")
+	if m, _ := s.Snapshot.ModuleAt(codeAddress(s, h.raw) - 1); !ok || s.Thread == nil || arch.ELF.Machine != emMIPS || m == nil || m.Image == nil || !m.Image.Hollow() {
+		return false
+	}
+	global, known := s.Thread.Regs.Lookup(gp)
+	size := int64(arch.RegSize)
+	places := [2]int64{-size, -2 * size}
+	if arch.ABI == "o32" {
+		places = [2]int64{size + o32Arguments, size + o32Arguments + 8}
+	}
+	for _, at := range places {
+		word, ok := s.Snapshot.Memory.Uint(h.slot+uint64(at), arch.RegSize)
+		if ok && known && word == global&arch.AddrMask() {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	emMIPS = 8
+	// o32Arguments is the area for the first four arguments at the end of each frame that calls.
+	o32Arguments = 16
+)
+
+// registerArguments is how many words a function of a variable number of arguments may save above its return address.
+const registerArguments = 8
+
+// leadsOn tells whether the frame of a return address, whose SP is sp at least, has a return address of its own where tables say.
+// Where they do not, or the stack ends in front, the frame may be one.
+func (f Source) leadsOn(s *unwind.State, raw, sp uint64) bool {
+	arch := s.Snapshot.Arch
+	pc, mode := arch.SplitCode(codeAddress(s, raw))
+	m, _ := s.Snapshot.ModuleAt(pc - 1)
+	if f.tables == nil || m == nil || m.Image == nil || !m.Image.Hollow() {
+		return true
+	}
+	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
+	var rule unwind.Rule
+	rule.Reset()
+	v := f.tables.Rule(&unwind.Query{Image: m.Image, Arch: m.Image.Arch, PC: at - 1, Resume: at, Mode: mode}, &rule)
+	if v != unwind.Found || rule.CFA.Kind != unwind.RegPlus || rule.CFA.Base != arch.SP || rule.RA.Kind != unwind.AtCFA {
+		return true
+	}
+	slot, size := sp+uint64(rule.CFA.Off+rule.RA.Off), uint64(arch.RegSize)
+	for range 1 + registerArguments {
+		word, ok := s.Snapshot.Memory.Uint(slot, arch.RegSize)
+		if !ok || word == 0 {
+			return true
+		}
+		if _, k := f.classify(s, word, slot+size); k != other {
+			return true
+		}
+		slot += size
+	}
+	return false
+}
+
+// inView is the return address where the code around the PC, which is all that is known of the function's, has a way out that
+// restores the link register:
+//
+//	lw ra,0x504(sp)
+//	jr ra
+//	addiu sp,sp,0x508
+//	…
+//	PC
+func (f Source) inView(s *unwind.State, sp uint64) (h hit) {
+	img := hollow(s)
+	if img == nil || !s.Exact || s.Snapshot.Arch.LR == cpu.NoReg || img.Arch.Decoder == nil {
+		return h
+	}
+	pc := s.Module.ToImage(s.PC) & img.Arch.AddrMask()
+	own, named := img.Symbols.At(pc)
+	text, ok := img.Segments.At(pc)
+	if !ok || !named || own.Size == 0 {
+		return h
+	}
+	lo := max(own.Addr, text.Addr)
+	hi := min(own.Addr+own.Size, text.Addr+uint64(len(text.Data)))
+	for _, from := range [2]uint64{pc, lo} {
+		off, ok := restores(img, text, from, hi, s.Mode)
+		slot := sp + uint64(off)
+		raw, has := s.Snapshot.Memory.Uint(slot, s.Snapshot.Arch.RegSize)
+		if !ok || !has {
+			continue
+		}
+		if _, k := f.classify(s, raw, slot+uint64(s.Snapshot.Arch.RegSize)); k == returnAddress {
+			return hit{slot, raw, true}
+		}
+	}
+	return h
+}
+
+// maxInView bounds the instructions that are looked at.
+const maxInView = 1024
+
+// restores finds the first instruction between two image addresses that loads the return address from the stack: from which
+// distance from SP as the body of the function has SP.
+func restores(img *image.Image, text *image.Segment, from, hi uint64, mode cpu.Mode) (off int64, ok bool) {
+	arch := img.Arch
+	raised := int64(0)
+	for range maxInView {
+		var in [1]cpu.Insn
+		if from < text.Addr || from >= hi || arch.Decoder.Decode(text.Data[from-text.Addr:hi-text.Addr], from, mode, in[:]) == 0 {
+			return 0, false
+		}
+		i := &in[0]
+		if off, ok := loadsReturn(arch, i); ok {
+			return raised + off, true
+		}
+		raised = max(0, raised+i.Raises(arch.SP)) // below the body's SP is a prologue
+		if i.Ends(arch.PC) {
+			raised = 0
+		}
+		from += uint64(i.Len)
+	}
+	return 0, false
+}
+
+// loadsReturn tells from which distance from SP an instruction loads the return address.
+func loadsReturn(arch *cpu.Arch, i *cpu.Insn) (off int64, ok bool) {
+	isReturn := func(r cpu.Reg) bool { return r == arch.LR || r == arch.PC }
+	switch {
+	case i.Base != arch.SP || i.Index != cpu.NoReg:
+		return 0, false
+	case i.Op == cpu.OpLoad && isReturn(i.Dst):
+		return i.Imm, true
+	case i.Op == cpu.OpLoad && isReturn(i.Dst2):
+		return i.Imm + int64(i.Size), true
+	case i.Op == cpu.OpLoadMulti:
+		n := 0
+		for set := i.List; set != 0; set = set.Without(set.First()) {
+			if isReturn(set.First()) {
+				return i.Imm + int64(n)*int64(i.Size), true
+			}
+			n++
+		}
+	}
+	return 0, false
+}
