@@ -7,21 +7,18 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/target"
 )
 
-// of is the task that a thread of a report is, nil for none. A report of an overflow, by the kernel as it switches, may have
-// a task's name alone: the task's registers are those of the thread then.
+// of is the task that a thread of a report is, nil for none.
 func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
 	if !ok {
-		for _, o := range k.all() {
-			if o.Name != "" && strings.HasSuffix(t.Name, " in "+o.Name) {
-				t.Regs, o.Overflown = o.Regs, true
-				return o
-			}
-		}
-		return nil
+		sp, ok = k.stacked(&t.Regs)
+	}
+	if !ok {
+		return k.named(t)
 	}
 	task := k.on(sp, current)
 	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
@@ -29,6 +26,41 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 		k.search.code.above(&t.Regs, sp)
 	}
 	return task
+}
+
+// stacked finds SP of a report of a Cortex-M, which has none, by the exception frame on a task's stack, where there is one.
+// Another place may have the same words: the handler's copy.
+func (k *Kernel) stacked(regs *cpu.Registers) (sp uint64, ok bool) {
+	arch := k.search.code.snap.Arch
+	status, has := regs.Lookup(arch.Status)
+	if !arch.Micro() || !has {
+		return 0, false
+	}
+	var found []uint64
+	for _, t := range k.all() {
+		found = append(found, cortexm.Frames(arch, k.search.ram.mem, t.Stack, regs)...)
+	}
+	if len(found) != 1 {
+		return 0, false
+	}
+	sp = found[0] + cortexm.ExcReturn(0xffff_fffd).FrameSize(status)
+	regs.Set(arch.SP, sp)
+	return sp, true
+}
+
+// named is the task that a report without a stack pointer names, nil for none. A report of an overflow, by the kernel as it switches,
+// may have the name alone: the task's registers are those of the thread then.
+func (k *Kernel) named(t *target.Thread) *Task {
+	for _, o := range k.all() {
+		if o.Name == "" || !strings.HasSuffix(t.Name, " in "+o.Name) {
+			continue
+		}
+		if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has {
+			t.Regs, o.Overflown = o.Regs, true
+		}
+		return o
+	}
+	return nil
 }
 
 // above makes the first return address above sp where a program stands, which a fault left no word of: whose calls fill a stack.

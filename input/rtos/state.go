@@ -16,6 +16,8 @@ type stateReader struct {
 	kernel string
 	// marked tells whether a control block is the kernel's by more than its stack and context; nil: blocks have no marks.
 	marked func(m *ram, block uint64) bool
+	// learn is marked as the tasks that were found tell; nil: they tell nothing.
+	learn func(m *ram, tasks []*Task) func(m *ram, block uint64) bool
 	// bounds is the shape of control blocks that are marked.
 	bounds shape
 	// is tells whether control blocks, of a shape, are the kernel's; nil: where each is marked.
