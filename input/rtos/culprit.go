@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/target"
 )
 
@@ -26,26 +25,6 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 		k.search.code.above(&t.Regs, sp)
 	}
 	return task
-}
-
-// stacked finds SP of a report of a Cortex-M, which has none, by the exception frame on a task's stack, where there is one.
-// Another place may have the same words: the handler's copy.
-func (k *Kernel) stacked(regs *cpu.Registers) (sp uint64, ok bool) {
-	arch := k.search.code.snap.Arch
-	status, has := regs.Lookup(arch.Status)
-	if !arch.Micro() || !has {
-		return 0, false
-	}
-	var found []uint64
-	for _, t := range k.all() {
-		found = append(found, cortexm.Frames(arch, k.search.ram.mem, t.Stack, regs)...)
-	}
-	if len(found) != 1 {
-		return 0, false
-	}
-	sp = found[0] + cortexm.ExcReturn(0xffff_fffd).FrameSize(status)
-	regs.Set(arch.SP, sp)
-	return sp, true
 }
 
 // named is the task that a report without a stack pointer names, nil for none. A report of an overflow, by the kernel as it switches,
