@@ -85,20 +85,27 @@ func (m *ram) zephyrTimed(at uint64, words int) bool {
 	return false
 }
 
-// statesZephyr reads the states of tasks. Who is in no list sleeps, or is suspended.
+// statesZephyr reads the states of tasks. Who is in no list sleeps, or is suspended, or is an idle thread, those of the last priority, or
+// runs: with several processors the ready queue has only those that do not.
 func statesZephyr(m *ram, tasks []*Task, _ shape) {
 	words, _ := zephyrBase(m, tasks)
+	last := 0
 	for _, t := range tasks {
 		at := t.Block - m.word*uint64(words)
 		t.Priority, t.HasPriority = int(int8(m.byteAt(at, int(m.word)*zephyrBytes+zephyrPriority))), true
-		switch state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState); {
-		case state&zephyrQueued != 0:
+		last = max(last, t.Priority)
+	}
+	for _, t := range tasks {
+		at := t.Block - m.word*uint64(words)
+		state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState)
+		switch timed := m.zephyrTimed(at, words); {
+		case state&zephyrQueued != 0 || state == 0 && !timed && t.Priority == last:
 			t.State = ready
+		case state == 0 && !timed:
+			t.State = running
 		case state&zephyrDead != 0:
 			t.State = ended
-		case state == 0 && !m.zephyrTimed(at, words): // the idle thread of one processor, which is in no list
-			t.State = ready
-		case state&(zephyrSuspended|zephyrPending) == zephyrSuspended && !m.zephyrTimed(at, words):
+		case state&(zephyrSuspended|zephyrPending) == zephyrSuspended && !timed:
 			t.State = suspended
 		default:
 			t.State = waiting

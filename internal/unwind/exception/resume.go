@@ -75,7 +75,8 @@ func goesOn(s *unwind.State, regs *cpu.Registers, out *unwind.Caller) bool {
 	pc, hasPC := regs.Lookup(arch.PC)
 	sp, hasSP := regs.Lookup(arch.SP)
 	from, had := s.Regs.Lookup(arch.SP)
-	if _, in := s.Snapshot.Memory.Word(sp - uint64(arch.RegSize)); !hasPC || !hasSP || !had || !in || sp <= from || !isCode(s, pc) {
+	_, in := s.Snapshot.Memory.Word(sp - uint64(arch.RegSize))
+	if !hasPC || !hasSP || !had || !in || sp <= from || !isCode(s, pc) && !inCall(s, regs) { // a call of no function
 		return false
 	}
 	*out = unwind.Caller{Regs: *regs, CFA: sp, HasCFA: true, Exact: true}
