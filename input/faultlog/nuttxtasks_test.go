@@ -53,14 +53,12 @@ func TestTasksWithoutList(t *testing.T) {
 	}
 }
 
-// TestShortCause: a report begins with a cause of one digit, as Zephyr prints a breakpoint.
+// TestShortCause: a report begins with a cause of one digit, as Zephyr prints a breakpoint: other readers take the
+// registers behind for those of their systems.
 func TestShortCause(t *testing.T) {
-	s, err := open("E:  mcause: 3, Breakpoint\nE:   mtval: 0\nE:      a0: 00000002    t0: 80004024\nE:      a1: 00000000    t1: 00000000\n" +
-		"E:      ra: 80001262\nE:    mepc: 80001258\nE: mstatus: 00001880\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if pc := s.Threads[0].Regs.Val[s.Arch.PC]; pc != 0x80001258 {
-		t.Errorf("PC is %#x", pc)
+	for line, want := range map[string]bool{" mcause: 3, Breakpoint": true, "  mtval: 0": false} {
+		if got := interesting(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
 	}
 }
