@@ -30,7 +30,7 @@ type collector struct {
 }
 
 // interesting tells in little time that most lines of a console begin no report: such a
-// line has a number of four hexadecimal digits, or words that a form has.
+// line has a number of four hexadecimal digits, or words that a form has, or a cause, whose number is short ("mcause: 3, Breakpoint").
 func interesting(line string) bool {
 	run := 0
 	for i := range len(line) {
@@ -44,7 +44,7 @@ func interesting(line string) bool {
 		}
 	}
 	_, ok := formOf(line)
-	return ok || strings.Contains(line, backtraceFollows)
+	return ok || strings.Contains(line, backtraceFollows) || strings.Contains(line, "mcause")
 }
 
 // begins tells whether a report may begin at a line: a form's first words, a register, or

@@ -196,58 +196,17 @@ func (w *words) exceptionFrame(arch *cpu.Arch, mem *target.Memory, regs *cpu.Reg
 	for _, n := range near {
 		const basic, extended = cortexm.BasicFrame, cortexm.BasicFrame + extendedPart
 		for _, below := range [...]uint64{0, basic, basic + 4, extended, extended + 4} {
-			if isFrame(arch, mem, n-below, regs) {
+			if cortexm.IsFrame(arch, mem, n-below, regs) {
 				return n - below, true
 			}
 		}
 	}
-	return searchFrame(arch, mem, regs)
-}
-
-// isFrame tells whether the words at an address are the registers, of which most must be
-// known.
-func isFrame(arch *cpu.Arch, mem *target.Memory, at uint64, regs *cpu.Registers) bool {
-	stacked, ok := cortexm.Stacked(arch, mem, at)
-	if !ok {
-		return false
+	var found []uint64
+	for _, s := range mem.Segments() {
+		found = append(found, cortexm.Frames(arch, mem, target.Range{Lo: s.Addr, Hi: s.Addr + s.Size()}, regs)...)
 	}
-	same := 0
-	for s := stacked.Known & regs.Known; s != 0; s = s.Without(s.First()) {
-		if stacked.Val[s.First()] != regs.Val[s.First()] {
-			return false
-		}
-		same++
-	}
-	return same >= 5
-}
-
-// searchFrame looks at all memory, with the words of PC and xPSR first: few places have
-// both. Where two places have all eight, none is the frame.
-func searchFrame(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (at uint64, ok bool) {
-	pc, okPC := regs.Lookup(arch.PC)
-	lr, okLR := regs.Lookup(arch.LR)
-	if !okPC || !okLR {
+	if len(found) != 1 {
 		return 0, false
 	}
-	const offsetLR = 5 * 4
-	for _, s := range mem.Segments() {
-		for i := 0; i+8 <= len(s.Data); i += 4 {
-			if word(s.Data[i:]) != uint32(lr) || word(s.Data[i+4:]) != uint32(pc) {
-				continue
-			}
-			if a := s.Addr + uint64(i) - offsetLR; isFrame(arch, mem, a, regs) {
-				if ok {
-					return 0, false
-				}
-				at, ok = a, true
-			}
-		}
-	}
-	return at, ok
-}
-
-// word reads a little-endian word: the system stack of the microcontroller profile is
-// little-endian wherever its code is (all known parts).
-func word(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	return found[0], true
 }

@@ -199,6 +199,9 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m 
 		}
 	}
 	for _, o := range w.others {
+		if len(o.listed) == 0 && log.RAM() != nil {
+			continue // memory has the task, and its chain
+		}
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed, Task: o.task, Stack: o.stack})
 	}
 	return r

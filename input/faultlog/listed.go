@@ -215,6 +215,7 @@ func (w *words) crashed(l *lister) int {
 // finish gives the report its lists.
 func (w *words) finish(l *lister) {
 	w.places = l.places
+	defer w.addTasks(&l.tasks)
 	if w.takeWindows(&l.pairs) || len(l.chains) == 0 {
 		return
 	}

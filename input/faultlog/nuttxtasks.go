@@ -87,3 +87,13 @@ func (t *taskTable) of(c named) named {
 	}
 	return c
 }
+
+// addTasks adds the tasks of a table of which the report lists no chain, but the one that runs, which the report is of.
+func (w *words) addTasks(t *taskTable) {
+	for _, row := range t.rows {
+		listed := slices.ContainsFunc(w.others, func(o named) bool { return o.number == row.number })
+		if !listed && row.task.State != "running" && row.name != w.thread {
+			w.others = append(w.others, row)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package faultlog
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -29,5 +30,35 @@ func TestTaskTable(t *testing.T) {
 	}
 	if (&taskTable{}).take("dump_stack: 0x3c020000") {
 		t.Error("another line is taken")
+	}
+}
+
+// TestTasksWithoutList: the tasks of a table are threads where no chains follow, but the one that crashed.
+func TestTasksWithoutList(t *testing.T) {
+	s, err := open("up_dump_register: EPC: 80001258\nup_dump_register: A0: 00000002 A1: 00000000 A2: 0200bff8 A3: 00000000\n" +
+		"up_dump_register: SP: 80005ce0 FP: 80004024 TP: 00000000 RA: 80001262\n" +
+		"dump_tasks:    PID GROUP PRI POLICY   TYPE    NPX STATE   EVENT      SIGMASK          STACKBASE  STACKSIZE      USED   FILLED    COMMAND\n" +
+		"dump_task:       0     0   0 FIFO     Kthread -   Ready              0000000000000000 0x8000a040      2032       752    37.0%    Idle_Task\n" +
+		"dump_task:       1     1 224 RR       Kthread -   Waiting Semaphore  0000000000000000 0x8000b810      1960       396    20.2%    hpwork\n" +
+		"dump_task:       2     2 100 RR       Task    -   Running            0000000000000000 0x8000c040      2024      1080    53.3%    crash\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, th := range s.Threads[1:] {
+		got = append(got, fmt.Sprintf("%s %s %d", th.Name, th.Task.State, th.Task.Priority))
+	}
+	if want := []string{"Idle_Task ready 0", "hpwork waiting 224"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestShortCause: a report begins with a cause of one digit, as Zephyr prints a breakpoint: other readers take the
+// registers behind for those of their systems.
+func TestShortCause(t *testing.T) {
+	for line, want := range map[string]bool{" mcause: 3, Breakpoint": true, "  mtval: 0": false} {
+		if got := interesting(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
 	}
 }

@@ -10,18 +10,14 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// of is the task that a thread of a report is, nil for none. A report of an overflow, by the kernel as it switches, may have
-// a task's name alone: the task's registers are those of the thread then.
+// of is the task that a thread of a report is, nil for none.
 func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
 	if !ok {
-		for _, o := range k.all() {
-			if o.Name != "" && strings.HasSuffix(t.Name, " in "+o.Name) {
-				t.Regs, o.Overflown = o.Regs, true
-				return o
-			}
-		}
-		return nil
+		sp, ok = k.stacked(&t.Regs)
+	}
+	if !ok {
+		return k.named(t)
 	}
 	task := k.on(sp, current)
 	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
@@ -29,6 +25,21 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 		k.search.code.above(&t.Regs, sp)
 	}
 	return task
+}
+
+// named is the task that a report without a stack pointer names, nil for none. A report of an overflow, by the kernel as it switches,
+// may have the name alone: the task's registers are those of the thread then.
+func (k *Kernel) named(t *target.Thread) *Task {
+	for _, o := range k.all() {
+		if o.Name == "" || !strings.HasSuffix(t.Name, " in "+o.Name) {
+			continue
+		}
+		if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has {
+			t.Regs, o.Overflown = o.Regs, true
+		}
+		return o
+	}
+	return nil
 }
 
 // above makes the first return address above sp where a program stands, which a fault left no word of: whose calls fill a stack.

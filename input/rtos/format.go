@@ -97,7 +97,7 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 
 // addThreads makes the tasks from others on threads; those before are threads of snap.
 func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
-	var stale []*Task
+	stale := theyRun(tasks[others:]) // on other processors
 	if others == 0 {
 		stale = k.mayRun(tasks)
 	}
@@ -121,6 +121,8 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 // be overwritten since. why says what is missing.
 func oldFrames(stale []*Task, why string) string {
 	switch t := stale[0]; {
+	case t.State == running && len(stale) > 1:
+		return fmt.Sprintf("%d tasks were running%s: their frames are old", len(stale), why)
 	case t.State == running:
 		return fmt.Sprintf("task %q was running%s: its frames are old", t.Name, why)
 	case len(stale) == 1:

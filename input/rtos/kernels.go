@@ -24,7 +24,7 @@ func stateReaders() []stateReader {
 		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: -13, read: statesRTX},
 		{kernel: rtThread, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
-		{kernel: zephyr, is: isZephyr, read: statesZephyr},
+		{kernel: zephyr, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
 }
 

@@ -1,6 +1,10 @@
 package rtos
 
-import "github.com/backsight/backsight/target"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
 
 // names reads the names of tasks, in memory or in an image.
 type names struct {
@@ -32,7 +36,8 @@ func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
 	return read
 }
 
-// search finds where the names are.
+// search finds where the names are: of the places that tell most tasks, the one nearest to the saved SP, and none so far off that
+// the next control block of an array has its saved SP between.
 func (n names) search(tasks []Task) (read func(*Task) string) {
 	most, best := 0, func(*Task) string { return "" }
 	consider := func(read func(*Task) string) {
@@ -54,9 +59,16 @@ func (n names) search(tasks []Task) (read func(*Task) string) {
 			most, best = told, read
 		}
 	}
-	word := int(n.word)
-	for off := -nameReach; off <= nameReach; off += 4 {
+	word, apart := int(n.word), distance(tasks)
+	for i := range 2*nameReach/4 + 1 {
+		off := (i + 1) / 2 * 4 // 0, 4, -4, 8, …
+		if i%2 == 0 {
+			off = -off
+		}
 		at := uint64(int64(off))
+		if max(off, -off) >= apart {
+			break
+		}
 		consider(func(t *Task) string { return n.text(t.Block + at) })
 		if off%word == 0 {
 			consider(func(t *Task) string {
@@ -66,6 +78,21 @@ func (n names) search(tasks []Task) (read func(*Task) string) {
 		}
 	}
 	return best
+}
+
+// distance is how far apart the two nearest control blocks are in bytes, at most far.
+func distance(tasks []Task) int {
+	const far = 1 << 20
+	blocks := make([]uint64, 0, len(tasks))
+	for i := range tasks {
+		blocks = append(blocks, tasks[i].Block)
+	}
+	slices.Sort(blocks)
+	least := uint64(far)
+	for i := 1; i < len(blocks); i++ {
+		least = min(least, blocks[i]-blocks[i-1])
+	}
+	return int(least)
 }
 
 // maxName is the longest name of a task: configMAX_TASK_NAME_LEN is 16 or less in most

@@ -92,7 +92,7 @@ func TestBlocks(t *testing.T) {
 		snap.OS = AddTasks(t.Context(), snap)
 		want := "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 waiting 2, d1 suspended 3, e ended 1, f1 ready 0"
 		if c.several {
-			want = "FreeRTOS: a1 running 3 stale, b1 waiting 4, c1 waiting 2, d1 running 3, e ended 1, f1 ready 0"
+			want = "FreeRTOS: a1 running 3 stale, b1 waiting 4, c1 waiting 2, d1 running 3 stale, e ended 1, f1 ready 0"
 		}
 		if got := states(snap); got != want {
 			t.Errorf("%s: %s; want %s", c.name, got, want)

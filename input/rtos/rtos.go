@@ -76,6 +76,9 @@ func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
 	} else if k.Name == freeRTOS {
 		k.Name = "" // RTX5 and others save the same registers in the same order
 	}
+	if k.states.learn != nil {
+		k.states.marked = k.states.learn(s.ram, k.all())
+	}
 	k.name = s.names().of(k.Tasks, best.shape, k.states.name)
 	k.Tasks = append(k.Tasks, s.kin(&k, best.layout.compile(snap.Arch))...)
 	slices.SortFunc(k.Tasks, func(a, b Task) int { return cmp.Compare(a.Block, b.Block) })

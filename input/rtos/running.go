@@ -106,15 +106,26 @@ func overlaps(t *Task, tasks []Task) bool {
 	return false
 }
 
+// theyRun are the tasks that run, one on each processor.
+func theyRun(tasks []*Task) (out []*Task) {
+	for _, t := range tasks {
+		if t.State == running {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // mayRun are the tasks that may be the running one, whose saved registers are old. Where the
 // kernel does not name the running task, it is the ready task of the first priority, or a task of
 // unknown state.
 func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
+	if out = theyRun(tasks); len(out) > 0 {
+		return out
+	}
 	var first []*Task
 	for _, t := range tasks {
 		switch {
-		case t.State == running:
-			return []*Task{t}
 		case t.State == "":
 			out = append(out, t)
 		case t.State == ready && (len(first) == 0 || k.before(t, first[0])):

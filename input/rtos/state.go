@@ -16,6 +16,8 @@ type stateReader struct {
 	kernel string
 	// marked tells whether a control block is the kernel's by more than its stack and context; nil: blocks have no marks.
 	marked func(m *ram, block uint64) bool
+	// learn is marked as the tasks that were found tell; nil: they tell nothing.
+	learn func(m *ram, tasks []*Task) func(m *ram, block uint64) bool
 	// bounds is the shape of control blocks that are marked.
 	bounds shape
 	// is tells whether control blocks, of a shape, are the kernel's; nil: where each is marked.
@@ -57,10 +59,16 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	if current := k.current(modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}
 	}
+	several := 0 // tasks that run, on as many processors
+	for _, t := range tasks {
+		if t.State == running {
+			several++
+		}
+	}
 	for _, t := range tasks {
 		if runs[t.Block] {
 			t.State = running
-		} else if len(runs) > 0 && t.State == running {
+		} else if len(runs) > 0 && several < 2 && t.State == running {
 			t.State = ready
 		}
 	}

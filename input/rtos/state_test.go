@@ -105,10 +105,16 @@ func TestStates(t *testing.T) {
 				return []uint64{state, name, 0, 0, 0, 0, 0, 0, [4]uint64{24, 40, 8, 1}[i], 0, 0, 0, lo, 0x400, sp}, 14
 			}
 		}, "RTX5: a1 running 24 stale, b1 waiting 40, c1 ready 8, d1 ready 1"},
-		{"RT-Thread 4", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(3, 2, 1, 1),
+		{"RT-Thread 4", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread31, 3, 2, 1, 1),
 			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
-		{"RT-Thread 5", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(3, 4, 2, 2),
+		{"RT-Thread 5", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread31, 3, 4, 2, 2),
 			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
+		{"RT-Thread 5.0, several processors", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread50SMP, 3, 4, 3, 2),
+			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 running 12 stale, d1 ready 31"},
+		{"RT-Thread 5.1", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread51, 3, 4, 1, 2),
+			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ended 12, d1 ready 31"},
+		{"RT-Thread 5.1, several processors", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread51SMP, 3, 4, 3, 2),
+			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 running 12 stale, d1 ready 31"},
 		{"Zephyr", "frame", cortexM, zephyrBlocks(4),
 			"Zephyr: a1 ready 0 stale, b1 waiting -2, c1 ready 7, d1 ready 15"},
 		{"Zephyr with timeouts", "frame", cortexM, zephyrBlocks(12),
@@ -124,14 +130,27 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// rtThreadBlocks are control blocks of RT-Thread with these states.
-func rtThreadBlocks(status ...uint64) func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+// rtThreadBlocks are control blocks of RT-Thread with these states, in the words behind the error code.
+func rtThreadBlocks(behind func(status, priority uint64) []uint64, status ...uint64) func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
 	return func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
 		return func(i, lo, sp uint64) ([]uint64, int) {
 			p := [4]uint64{10, 5, 12, 31}[i]
-			return []uint64{'a' + i | '1'<<8, 0, 0x84, 0, 0, 0, 0, sp, m.code, 0, lo, 0x400, 0, status[i] | p<<8 | p<<16, 1 << p}, 7
+			return append([]uint64{'a' + i | '1'<<8, 0, 0x84, 0, 0, 0, 0, sp, m.code, 0, lo, 0x400, 0}, behind(status[i], p)...), 7
 		}
 	}
+}
+
+// What follows in 3.1 to 5.0 and since 5.1, there behind the links of a list and before ticks; with several processors the one that
+// runs the thread and the nesting of locks are in between.
+func rtThread31(status, p uint64) []uint64 { return []uint64{status | p<<8 | p<<16, 1 << p} }
+func rtThread50SMP(status, p uint64) []uint64 {
+	return []uint64{status | 2<<8 | 1<<16, 0, p<<16 | p<<24, 1 << p}
+}
+func rtThread51(status, p uint64) []uint64 {
+	return []uint64{0, 0, status, 10, 10, p | p<<8, 1 << p}
+}
+func rtThread51SMP(status, p uint64) []uint64 {
+	return []uint64{0, 0, 0, status | 2<<16 | 1<<24, 0, 10, 10, p | p<<8, 1 << p}
 }
 
 // zephyrBlocks are control blocks of Zephyr whose base has so many words, before the callee's

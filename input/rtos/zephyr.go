@@ -16,6 +16,7 @@ const (
 	zephyrState, zephyrPriority, zephyrLock = 1, 2, 3
 	zephyrDummy, zephyrPending              = 1 << 0, 1 << 1
 	zephyrDead, zephyrQueued                = 1 << 3, 1 << 7
+	zephyrSuspended                         = 1 << 4
 )
 
 // zephyrBase is how many words before the saved SP the control blocks of tasks begin: how long
@@ -63,17 +64,49 @@ func isZephyr(m *ram, tasks []*Task, _ shape) bool {
 	return ok
 }
 
-// statesZephyr reads the states of tasks. Who is in no list sleeps, or is suspended.
+// marksZephyr are marks of a thread's control block: links that lead back to the thread.
+func marksZephyr(m *ram, tasks []*Task) func(*ram, uint64) bool {
+	words, _ := zephyrBase(m, tasks)
+	return func(m *ram, block uint64) bool {
+		listed, ok := m.zephyrThread(block - m.word*uint64(words))
+		return listed && ok
+	}
+}
+
+// zephyrTimed tells whether a thread's timeout runs: the base, of so many words, has the node of a list behind what a switch
+// returns, whose links lead back. Until 4.0 who sleeps is marked as suspended, too (z_tick_sleep of kernel/sched.c).
+func (m *ram) zephyrTimed(at uint64, words int) bool {
+	for i := zephyrBytes + 1; i < words; i++ {
+		node := at + m.word*uint64(i)
+		if next, previous := m.at(node, 0), m.at(node, 1); next != node && m.at(next, 1) == node && m.at(previous, 0) == node {
+			return true
+		}
+	}
+	return false
+}
+
+// statesZephyr reads the states of tasks. Who is in no list sleeps, or is suspended, or is an idle thread, those of the last priority, or
+// runs: with several processors the ready queue has only those that do not.
 func statesZephyr(m *ram, tasks []*Task, _ shape) {
 	words, _ := zephyrBase(m, tasks)
+	last := 0
 	for _, t := range tasks {
 		at := t.Block - m.word*uint64(words)
 		t.Priority, t.HasPriority = int(int8(m.byteAt(at, int(m.word)*zephyrBytes+zephyrPriority))), true
-		switch state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState); {
-		case state&zephyrQueued != 0:
+		last = max(last, t.Priority)
+	}
+	for _, t := range tasks {
+		at := t.Block - m.word*uint64(words)
+		state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState)
+		switch timed := m.zephyrTimed(at, words); {
+		case state&zephyrQueued != 0 || state == 0 && !timed && t.Priority == last:
 			t.State = ready
+		case state == 0 && !timed:
+			t.State = running
 		case state&zephyrDead != 0:
 			t.State = ended
+		case state&(zephyrSuspended|zephyrPending) == zephyrSuspended && !timed:
+			t.State = suspended
 		default:
 			t.State = waiting
 		}

@@ -80,6 +80,47 @@ func Stacked(arch *cpu.Arch, mem *target.Memory, at uint64) (regs cpu.Registers,
 	return arch.Read(layout, block[:]), true
 }
 
+// IsFrame tells whether the words at an address are registers as a report has them, of which most must be known.
+func IsFrame(arch *cpu.Arch, mem *target.Memory, at uint64, regs *cpu.Registers) bool {
+	stacked, ok := Stacked(arch, mem, at)
+	if !ok {
+		return false
+	}
+	same := 0
+	for s := stacked.Known & regs.Known; s != 0; s = s.Without(s.First()) {
+		if stacked.Val[s.First()] != regs.Val[s.First()] {
+			return false
+		}
+		same++
+	}
+	return same >= 5
+}
+
+// Frames are the places in a range of memory where a report's registers lie as a frame, at most two: with the words of LR and PC
+// first, since few places have both. Handlers copy the frame to the stack that they run on.
+func Frames(arch *cpu.Arch, mem *target.Memory, in target.Range, regs *cpu.Registers) (found []uint64) {
+	const offsetLR = 5 * 4
+	pc, okPC := regs.Lookup(arch.PC)
+	lr, okLR := regs.Lookup(arch.LR)
+	data := mem.Bytes(in.Lo)
+	data = data[:min(uint64(len(data)), in.Hi-in.Lo)]
+	for i := 0; i+8 <= len(data) && okPC && okLR && len(found) < 2; i += 4 {
+		if word(data[i:]) != uint32(lr) || word(data[i+4:]) != uint32(pc) {
+			continue
+		}
+		if at := in.Lo + uint64(i) - offsetLR; IsFrame(arch, mem, at, regs) {
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// word reads a little-endian word: the system stack of the microcontroller profile is
+// little-endian wherever its code is (all known parts).
+func word(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
+
 // CalleeRegisters takes r4 to r11 from the additional state context at an address, and
 // returns its size, 0 where there is none. That context lies below the frame of secure
 // code that a non-secure exception interrupted. Whether it is there follows from

@@ -54,6 +54,9 @@ func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.Found
 	}
 	if places.returns.near(pc) && returnsFromTrap(img, pc) {
+		if resumed(s, pc, out) {
+			return unwind.Found
+		}
 		return unwind.NoCaller
 	}
 	return unwind.NotCovered
