@@ -95,12 +95,14 @@ func (f *hostileFlags) runService(ctx context.Context) (err error) {
 	if f.soak.Core, err = os.ReadFile(f.core); err != nil {
 		return err
 	}
-	posts, peak, err := f.soak.Soak(ctx)
-	fmt.Printf("%v, at most %d MB of memory.\n\n| client | HTTP status, 0 for none: how often |\n|---|---|\n", f.soak.For, peak>>20)
-	for _, kind := range slices.Sorted(maps.Keys(posts)) {
+	toll, err := f.soak.Soak(ctx)
+	fmt.Printf("%v: at most %d MB of memory, %d of them the service itself. Open files before: %d, afterwards: %d; goroutines afterwards: %d.\n\n",
+		f.soak.For, toll.Peak>>20, toll.Own>>20, toll.Before, toll.After, toll.Goroutines)
+	fmt.Print("| client | HTTP status, 0 for none: how often |\n|---|---|\n")
+	for _, kind := range slices.Sorted(maps.Keys(toll.Posts)) {
 		fmt.Printf("| %s |", kind)
-		for _, status := range slices.Sorted(maps.Keys(posts[kind])) {
-			fmt.Printf(" %d: %d;", status, posts[kind][status])
+		for _, status := range slices.Sorted(maps.Keys(toll.Posts[kind])) {
+			fmt.Printf(" %d: %d;", status, toll.Posts[kind][status])
 		}
 		fmt.Println(" |")
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/backsight/backsight/lab/child"
@@ -30,48 +31,113 @@ type Service struct {
 // Posts counts what a kind of client was told: HTTP statuses, 0 for none.
 type Posts map[string]map[int]int
 
+// Toll is what clients did to a service.
+type Toll struct {
+	Posts Posts
+	// Peak is the most memory of all its processes together, Own that of the service itself, in bytes.
+	Peak, Own int64
+	// Before and After are the files that the service has open without a client.
+	Before, After int
+	// Goroutines of the service, after its clients have left.
+	Goroutines int
+}
+
 // soak is a service while clients harm it.
 type soak struct {
 	Service
-	url   string
-	mu    sync.Mutex
-	posts Posts
-	peak  int64
+	url string
+	pid int
+	mu  sync.Mutex
+	Toll
+	hasty int // refusals that do not say when to come again
 }
 
-// Soak starts the service, has all kinds of clients post to it at once, and returns what they were told and the most memory
-// that its processes had, in bytes. The error says what went wrong: the service ended or took more than it may,
-// an honest core was neither answered nor told to come later, or something went on after all clients had left.
-func (s Service) Soak(ctx context.Context) (posts Posts, peak int64, err error) {
+// Soak starts the service, has all kinds of clients post to it at once, and returns what that did to it. The error says
+// what went wrong: the service ended or took more than it may, an honest core was neither answered nor told to come
+// later, or something went on or stayed open after all clients had left.
+func (s Service) Soak(ctx context.Context) (Toll, error) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		return nil, 0, err
+		return Toll{}, err
 	}
 	address := l.Addr().String()
 	if err := l.Close(); err != nil { // the service takes the port
-		return nil, 0, err
+		return Toll{}, err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := child.Command(ctx, s.Command[0], append(slices.Clone(s.Command[1:]), "-listen", address)...)
-	cmd.Stderr = os.Stderr
+	said := new(traces)
+	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
-		return nil, 0, err
+		return Toll{}, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	k := soak{Service: s, url: "http://" + address + "/", posts: Posts{}}
-	go k.watch(ctx, cmd.Process.Pid)
-	k.harm(ctx)
-	err = k.judge(ctx, cmd.Process.Pid)
+	k := soak{Service: s, url: "http://" + address + "/", pid: cmd.Process.Pid, Toll: Toll{Posts: Posts{}}}
+	err = k.run(ctx)
 	select {
 	case early := <-ended:
-		err = errors.Join(err, fmt.Errorf("the service ended: %v", early))
+		return k.Toll, errors.Join(err, fmt.Errorf("the service ended: %v", early))
 	default:
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.posts, k.peak, err
+	err = errors.Join(err, cmd.Process.Signal(syscall.SIGQUIT)) // the Go runtime ends with a trace of each goroutine
+	<-ended
+	if k.Goroutines = said.goroutines; k.Goroutines > atRest {
+		err = errors.Join(err, fmt.Errorf("%d goroutines without a client", k.Goroutines))
+	}
+	return k.Toll, err
+}
+
+// atRest is how many goroutines a service without clients may have: net/http, a signal's, and a few of its own.
+const atRest = 32
+
+// traces passes on what a process says but the traces of goroutines, which it counts.
+type traces struct {
+	line       []byte
+	goroutines int
+}
+
+func (t *traces) Write(p []byte) (int, error) {
+	for _, c := range p {
+		if t.line = append(t.line, c); c != '\n' && len(t.line) < 1<<12 {
+			continue
+		}
+		if bytes.HasPrefix(t.line, []byte("goroutine ")) {
+			t.goroutines++
+		}
+		if t.goroutines == 0 {
+			_, _ = os.Stderr.Write(t.line)
+		}
+		t.line = t.line[:0]
+	}
+	return len(p), nil
+}
+
+// run has the clients post between two looks at the service.
+func (k *soak) run(ctx context.Context) error {
+	for range 100 {
+		if k.post(ctx, k.Core) == http.StatusOK {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	k.Before = k.descriptors()
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() { k.watch(watching); close(watched) }()
+	k.harm(ctx)
+	stop()
+	<-watched
+	return k.judge(ctx)
+}
+
+// descriptors is how many files the service has open once no connection is left (proc(5)).
+func (k *soak) descriptors() (n int) {
+	http.DefaultClient.CloseIdleConnections()
+	time.Sleep(time.Second)
+	open, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", k.pid))
+	return len(open)
 }
 
 // harm runs the clients for as long as they are to.
@@ -83,8 +149,12 @@ func (k *soak) harm(ctx context.Context) {
 	run := func(kind string, client func(ctx context.Context, i int) int) {
 		clients.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
-				if status := client(ctx, i); ctx.Err() == nil {
+				status := client(ctx, i)
+				if ctx.Err() == nil {
 					k.told(kind, status)
+				}
+				if status == http.StatusServiceUnavailable {
+					time.Sleep(time.Second) // sooner than they are told to
 				}
 			}
 		})
@@ -135,10 +205,10 @@ func packed(data []byte) []byte {
 func (k *soak) told(kind string, status int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.posts[kind] == nil {
-		k.posts[kind] = map[int]int{}
+	if k.Posts[kind] == nil {
+		k.Posts[kind] = map[int]int{}
 	}
-	k.posts[kind][status]++
+	k.Posts[kind][status]++
 }
 
 // post returns the status that an upload is answered with, 0 where none comes.
@@ -152,6 +222,11 @@ func (k *soak) post(ctx context.Context, body []byte) int {
 		return 0
 	}
 	defer w.Body.Close()
+	if w.StatusCode == http.StatusServiceUnavailable && w.Header.Get("Retry-After") == "" {
+		k.mu.Lock()
+		k.hasty++
+		k.mu.Unlock()
+	}
 	if _, err := io.Copy(io.Discard, w.Body); err != nil {
 		return 0
 	}
@@ -177,43 +252,42 @@ func (k *soak) idle() (status int) {
 }
 
 // watch keeps the most memory that the service and its processes had, until ctx ends.
-func (k *soak) watch(ctx context.Context, pid int) {
+func (k *soak) watch(ctx context.Context) {
 	for ctx.Err() == nil {
-		sum := resident(pid)
-		for _, c := range children(pid) {
+		own := resident(k.pid)
+		sum := own
+		for _, c := range children(k.pid) {
 			sum += resident(c)
 		}
-		k.mu.Lock()
-		k.peak = max(k.peak, sum)
-		k.mu.Unlock()
+		k.Peak, k.Own = max(k.Peak, sum), max(k.Own, own)
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
 // judge looks at a service that all clients but one have left.
-func (k *soak) judge(ctx context.Context, pid int) (err error) {
+func (k *soak) judge(ctx context.Context) (err error) {
+	wrong := func(is bool, format string, args ...any) {
+		if is {
+			err = errors.Join(err, fmt.Errorf(format, args...))
+		}
+	}
 	for range 30 {
 		time.Sleep(time.Second)
-		if len(children(pid)) == 0 {
+		if len(children(k.pid)) == 0 {
 			break
 		}
 	}
-	if n := len(children(pid)); n > 0 {
-		err = fmt.Errorf("%d processes go on without a client", n)
+	n := len(children(k.pid))
+	wrong(n > 0, "%d processes go on without a client", n)
+	status := k.post(ctx, k.Core)
+	wrong(status != http.StatusOK, "the honest core, afterwards: status %d", status)
+	k.After = k.descriptors()
+	wrong(k.After > k.Before, "%d files are open, %d were before", k.After, k.Before)
+	for status, n := range k.Posts["honest core"] {
+		wrong(status != http.StatusOK && status != http.StatusServiceUnavailable, "the honest core: %d times status %d", n, status)
 	}
-	if status := k.post(ctx, k.Core); status != http.StatusOK {
-		err = errors.Join(err, fmt.Errorf("the honest core, afterwards: status %d", status))
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for status, n := range k.posts["honest core"] {
-		if status != http.StatusOK && status != http.StatusServiceUnavailable {
-			err = errors.Join(err, fmt.Errorf("the honest core: %d times status %d", n, status))
-		}
-	}
-	if k.peak > k.Most {
-		err = errors.Join(err, fmt.Errorf("%d MB of memory", k.peak>>20))
-	}
+	wrong(k.hasty > 0, "%d refusals do not say when to come again", k.hasty)
+	wrong(k.Peak > k.Most, "%d MB of memory", k.Peak>>20)
 	return err
 }
 
