@@ -72,6 +72,7 @@ func TestUnsupported(t *testing.T) {
 		"Krnl PSW : 0704c00180000000 000003e0023d9a2a\n":                 "s390x",
 		"CRMD: 000000b0 (PLV0 -IE -DA +PG)\n":                            "LoongArch",
 		"epc1=0x40201000 epc2=0x00000000\n":                              "Xtensa",
+		"os:  r0: 0x00000000  r1: 0x00000001\nos: blink: 0x80001234\n":   "ARC",
 		"dump: LPCXI:00370C88     PC:80026DFE        A2:00000000\n":      "TriCore",
 		"no register at all, and nothing that a processor would print\n": "without a crash report",
 	} {

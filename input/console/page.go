@@ -8,6 +8,7 @@ import (
 //
 //	> > text           mail that quotes, a mark for each answer; some use |
 //	[&lt;c0012345&gt;]        HTML's entities
+//	text<br>           HTML's end of a line
 //	dump\_backtrace    Markdown's escapes: no message of a kernel has a backslash before such a character
 //	`text              and its marks of code
 //	pgdp=3D0000=20     mail as it is sent (RFC 2045, 6.7), whose digits are capitals, which the kernel's are not
@@ -23,6 +24,9 @@ func ofPage(line string) string {
 			line = strings.ReplaceAll(line, entity.name, entity.is)
 		}
 		line = cutQuote(line)
+	}
+	if strings.HasSuffix(line, ">") {
+		line = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(line, "<br />"), "<br/>"), "<br>"), " ")
 	}
 	if strings.IndexByte(line, '\\') >= 0 {
 		line = unescaped(line)

@@ -37,6 +37,8 @@ type Line struct {
 //	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
 //	11-23 10:00:00.123     0     0 W         : text       logcat -b kernel (Android), and its other formats
 //	[   12.345678]  [2: kworker/2:1:  123] text           kernels of phones
+//	[12.345678 0.000123] text                             grabserial
+//	05:00:01.123 -> text                                  Arduino's monitor
 //	> [   12.345678] text                                 mail that quotes, and what pages make of text
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
@@ -56,15 +58,16 @@ func cutLine(line string) Line {
 	if text, caller, ok := kmsg(line); ok {
 		return Line{Caller: caller, Text: strings.TrimSpace(text), Width: l.Width}
 	}
-	if time, rest, ok := cutTime(line); ok {
+	serial := cutSerial(line)
+	if time, rest, ok := cutTime(serial); ok {
 		l.Time = time
 		if l.Caller, l.Text = cutCaller(rest); l.Caller == "" {
 			l.Caller = processorIn(time)
 		}
-	} else if text, ok := cutLogcat(strings.TrimLeft(line, " ")); ok {
+	} else if text, ok := cutLogcat(strings.TrimLeft(serial, " ")); ok {
 		l.Text = text
 	} else {
-		l.Text = cutDate(line)
+		l.Text = cutDate(serial)
 	}
 	l.Text = cutLevel(strings.TrimSpace(l.Text))
 	if strings.HasSuffix(l.Text, " kernel:") { // of an empty message

@@ -59,11 +59,15 @@ func TestCut(t *testing.T) {
 		"> Nov 22 05:00:01 host kernel: Call Trace: x":                                "",
 		"[2026-11-22 05:00:01] [Sun Nov 22 05:00:01 2026] Call Trace: x":              "",
 		"2026-11-22T05:00:01.1234567Z [Sun Nov 22 05:00:01 2026]  Call Trace: x":      "",
-		"> Call Trace: x":                        "",
-		"> >>  Call Trace: x":                    "",
-		"> [   12.345678][   T95] Call Trace: x": "T95",
-		"&gt; [   12.345678] Call Trace: x":      "",
-		"&lt;4&gt;[   12.345678] Call Trace: x":  "",
+		"> Call Trace: x":                                           "",
+		"> >>  Call Trace: x":                                       "",
+		"> [   12.345678][   T95] Call Trace: x":                    "T95",
+		"&gt; [   12.345678] Call Trace: x":                         "",
+		"&lt;4&gt;[   12.345678] Call Trace: x":                     "",
+		"[12.345678 0.000123] Call Trace: x":                        "",
+		"[12.345678 0.000123] [   12.345678][   T95] Call Trace: x": "T95",
+		"05:00:01.123 -> Call Trace: x":                             "",
+		"[   12.345678] Call Trace: x<br />":                        "",
 	} {
 		if got := cutLine(line); got.Text != "Call Trace: x" || got.Caller != caller {
 			t.Errorf("%q: %+v", line, got)
@@ -95,7 +99,8 @@ func TestBare(t *testing.T) {
 // TestCutKeepsMessages: brackets, colons and signs of a message are no prefixes.
 func TestCutKeepsMessages(t *testing.T) {
 	for _, text := range []string{"[<c00a5020>] leaf+0x20/0x2c [crashy]", "CPU: 0 PID: 95 Comm: sh", "<TASK>", "</IRQ>", "? foo+0x1/0x2",
-		"W/crashy: x", "I(a) b", "S", "D/", "[2: x] y", "10:00:00 0 0 X y: z", "kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "["} {
+		"W/crashy: x", "I(a) b", "S", "D/", "[2: x] y", "10:00:00 0 0 X y: z", "kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "[", "[12.345678 x] y",
+		"[12.345678 0.000123]", "5 -> 6", "<br>x"} {
 		if got := cutLine(text); got.Text != text || got.Caller != "" {
 			t.Errorf("%q: %+v", text, got)
 		}

@@ -33,6 +33,23 @@ func isTime(s string) bool {
 	return isSeconds(strings.TrimPrefix(s, "+")) || isMinute(s)
 }
 
+// cutSerial takes off what programs put before each line of a serial port, which kernels and firmware know nothing of: the time, and
+// that since the line before ("[12.345678 0.000123] ", grabserial), or the time of day ("05:00:01.123 -> ", Arduino's monitor).
+func cutSerial(line string) string {
+	if line == "" || line[0] != '[' && line[0]-'0' > 9 {
+		return line
+	}
+	if clock, text, ok := strings.Cut(line[:min(len(line), maxTime)], " -> "); ok && len(clock) == len("05:00:01.123") && isClock(clock) {
+		return line[min(len(line), maxTime)-len(text):]
+	}
+	times, _, ok := strings.Cut(line[1:min(len(line), maxTime)], "] ")
+	time, delta, two := strings.Cut(times, " ")
+	if ok && two && isSeconds(time) && isSeconds(strings.TrimLeft(delta, " ")) {
+		return line[len("[")+len(times)+len("] "):]
+	}
+	return line
+}
+
 func isSeconds(s string) bool {
 	seconds, fraction, ok := strings.Cut(s, ".")
 	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)

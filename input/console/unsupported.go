@@ -11,7 +11,7 @@ var marks = [...]mark{
 	{"Krnl PSW : ", "s390x"}, {"Krnl GPRS: ", "s390x"}, {"User PSW : ", "s390x"},
 	{"PRMD: ", "LoongArch"}, {"CRMD: ", "LoongArch"}, {"TSTATE: ", "SPARC"}, {" TNPC: ", "SPARC"},
 	{"IASQ: ", "PA-RISC"}, {"IAOQ: ", "PA-RISC"}, {"ip is at ", "IA-64"}, {"MACL: ", "SuperH"}, {"Format 00  Vector: ", "m68k"}, {"Format 04  Vector: ", "m68k"},
-	{"[ECR   ]: ", "ARC"}, {"BLINK: 0x", "ARC"}, {"[BLINK]: ", "ARC"}, {"Registers dump: mode=", "MicroBlaze"},
+	{"[ECR   ]: ", "ARC"}, {"BLINK: 0x", "ARC"}, {"[BLINK]: ", "ARC"}, {"blink: 0x", "ARC"}, {"Registers dump: mode=", "MicroBlaze"},
 	{"EXCVADDR", "Xtensa"}, {"EXCCAUSE", "Xtensa"}, {"excvaddr=", "Xtensa"}, {"epc1=0x", "Xtensa"}, {"LBEG", "Xtensa"}, {"ctx: cont", "Xtensa"},
 	{"PS      : 0x", "Xtensa"}, {"PS: 0006", "Xtensa"}, {"(LoadProhibited)", "Xtensa"}, {"(StoreProhibited)", "Xtensa"}, {"(InstrFetchProhibited)", "Xtensa"},
 	{"(LoadStoreAlignment)", "Xtensa"}, {"(Unhandled debug exception)", "Xtensa"}, {"(IllegalInstruction)", "Xtensa"},

@@ -242,11 +242,11 @@ func (w *words) hint(env *input.Env) *cpu.Arch {
 }
 
 // formArch is the processor that the form of the report exists for: of ARM's the
-// microcontroller profile, of the widths the one that the addresses need.
+// microcontroller profile, of the widths the one that the addresses need, unless the form names it.
 func (w *words) formArch(archs cpu.Set) *cpu.Arch {
 	wide := slices.ContainsFunc(w.listed, func(l target.Listed) bool { return l.PC>>32 != 0 }) || w.wide
 	for _, a := range archs {
-		if w.form.cpus != "" && strings.HasPrefix(a.Name, w.form.cpus) && (a.AddrSize == 8) == wide && a.ModeOnly == (a.Name == "arm") {
+		if w.form.cpus != "" && strings.HasPrefix(a.Name, w.form.cpus) && (a.AddrSize == 8 == wide || a.Name == w.form.cpus) && a.ModeOnly == (a.Name == "arm") {
 			return a
 		}
 	}

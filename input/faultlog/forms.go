@@ -79,6 +79,7 @@ var forms = []form{
 	{words: `"Synchronous Abort" handler`, title: "synchronous abort", os: "U-Boot", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: `"Error" handler, esr`, title: "SError", os: "U-Boot", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: "Unhandled exception: ", title: "exception", os: "U-Boot", cpus: "riscv", begins: true, again: true, bare: true, prose: true},
+	{words: "reloc pc : [<", title: "exception", os: "U-Boot", classic: true, bare: true},
 	// edk2: ArmPkg/Library/DefaultExceptionHandlerLib, UefiCpuPkg/Library/CpuExceptionHandlerLib.
 	{words: "Synchronous Exception at 0x", title: "synchronous exception", os: "UEFI", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: " X64 Exception Type - ", title: "exception", os: "UEFI", cpus: "x86_64", begins: true, again: true, bare: true, prose: true},
@@ -87,6 +88,7 @@ var forms = []form{
 	// TF-A: bl31/aarch64/crash_reporting.S, bl32. OP-TEE: core/arch/arm/kernel/abort.c.
 	{words: "nhandled Exception in EL3", title: "exception in EL3", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: "nhandled Exception from EL", title: "exception", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "BACKTRACE: START: ", title: "backtrace", os: "TF-A", cpus: "aarch64", begins: true, bare: true},
 	{words: "PANIC in EL3", title: "panic in EL3", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: "PANIC at PC : 0x", title: "panic", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
 	{words: "data-abort at address 0x", title: "data abort", os: "OP-TEE", begins: true, again: true, bare: true, prose: true},

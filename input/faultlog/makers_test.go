@@ -41,6 +41,14 @@ var makerTests = []struct{ name, text, want string }{
 	{"TF-A", "Unhandled Exception in EL3.\nx30            = 0x0000000004005710\nx0             = 0x0000000000000010\nesr_el3        = 0x0000000096000046\nelr_el3        = 0x0000000004004504\n" +
 		"far_el3        = 0x0000000000000010\nBACKTRACE: START: report\n0: EL3: 0x4004504\n1: EL3: 0x4005710\nBACKTRACE: END: report\n",
 		"exception in EL3 | aarch64  | pc 4004504 sp - lr 4005710 | 0 bytes, 1 listed: 4005710 / write of a page that is not there, at 0x10"},
+	{"TF-A, a list in front of the panic", "ERROR:   exception reason=1 syndrome=0xbf000002\nBACKTRACE: START: plat_ea_handler\n0: EL3: 0x40021a0\n1: EL3: 0x4001f5c\n" +
+		"BACKTRACE: END: plat_ea_handler\nPANIC at PC : 0x00000000040021b4\n", "backtrace | aarch64  | pc 40021b4 sp - lr - | 0 bytes, 2 listed: 40021a0 4001f5c / "},
+	{"U-Boot, ARM", "data abort\npc : [<9ff8b1c4>]	   lr : [<9ff8b1b0>]\nreloc pc : [<080801c4>]	   lr : [<080801b0>]\nsp : 9df3fd80  ip : 00000000	 fp : 00000002\n" +
+		"r3 : 00000000  r2 : 00000000	 r1 : 00000000  r0 : 00000010\n", "exception | arm  | pc 9ff8b1c4 sp 9df3fd80 lr 9ff8b1b0 | 0 bytes, 1 listed: 9ff8b1b0? / "},
+	{"Xen, arm64", "(XEN) ----[ Xen-4.17  arm64  debug=y  Tainted:   C ]----\n(XEN) PC:     0000020000201234 toy_handle+0x24/0x80\n(XEN) LR:     0000020000201300\n" +
+		"(XEN) SP:     00008000fbd7fe00\n(XEN)      X0: 0000000000000000  X1: 0000000000000001  X2: 0000000000000000\n(XEN) Xen call trace:\n" +
+		"(XEN)    [<0000020000201234>] toy_handle+0x24/0x80 (PC)\n(XEN)    [<0000020000201300>] toy_main+0x30/0x60 (LR)\n(XEN)    [<0000020000202000>] start+0x100/0x400\n",
+		"fault | aarch64  | pc 20000201234 sp 8000fbd7fe00 lr 20000201300 | 0 bytes, 2 listed: 20000201300=toy_main+48? 20000202000=start+256 / "},
 	{"Xen", "(XEN) ----[ Xen-4.17.2  x86_64  debug=n  Not tainted ]----\n(XEN) RIP:    e008:[<ffff82d04023a355>] toy.c#free+0x65/0xd0\n" +
 		"(XEN) rax: ffff830e12f69fa8   rbx: ffff830e12f69f40   rcx: ffff83107a06ac70\n(XEN) rbp: ffff82d040588038   rsp: ffff8310828b7cc0   r8:  0000000000000000\n" +
 		"(XEN) Xen call trace:\n(XEN)    [<ffff82d04023a355>] R toy.c#free+0x65/0xd0\n(XEN)    [<ffff82d040205a10>] S move+0x120/0x900\n(XEN)    [<ffff82d0402066c8>] F toy.c#locked+0x28/0x60\n",

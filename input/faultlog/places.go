@@ -85,6 +85,9 @@ func (p *places) frame(line string) (f target.Listed, ok bool) {
 	if _, rest, is := strings.Cut(line, "    [<"); is {
 		addr, rest, _ := strings.Cut(rest, ">] ")
 		how, where, _ := strings.Cut(rest, " ")
+		if strings.HasPrefix(line, "(XEN)") && strings.Contains(how, "+0x") {
+			how, where = xenARM(rest)
+		}
 		f.PC, ok = firstHex(addr)
 		setSymbol(&f, where)
 		f.Searched, f.Exact = how == "S", how == "R"
@@ -105,6 +108,19 @@ func (p *places) frame(line string) (f target.Listed, ok bool) {
 		return f, ok
 	}
 	return f, false
+}
+
+// xenARM is how Xen found a frame on ARM, by x86's letters, and the frame's place: in the registers as they were ("(PC)"), in LR, where
+// it may be stale ("(LR)"), by frame pointers (xen/arch/arm/traps.c, show_trace).
+func xenARM(rest string) (how, where string) {
+	switch where, of, _ := strings.Cut(rest, " "); of {
+	case "(PC)":
+		return "R", where
+	case "(LR)":
+		return "S", where
+	default:
+		return "F", where
+	}
 }
 
 // placed reads "0x000008de @ name", "0x000008de - name" and "EL3: 0x4024504", what stands behind a frame's number.

@@ -71,6 +71,8 @@ var forms = [...]form{
 	{"glibc", compile("%m« »[%x]"), weak | returns, ""},
 	{"glog", compile("@ %x« %f»"), returns, "@"},
 	{"Rust", compile("%n: %x - %f"), returns, "0123456789"},
+	{"Node.js", compile("%n: %x %f [%m]"), returns, "0123456789"},
+	{"Node.js", compile("%n: %x [%m]"), returns, "0123456789"},
 	{"Rust", compile("%n: %f"), weak | returns, "0123456789"},
 	{"perf", compile("%x %f+%p (%m)"), 0, "0123456789abcdef"},
 	{"perf", compile("%x [unknown] (%m)"), 0, "0123456789abcdef"},

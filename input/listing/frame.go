@@ -152,6 +152,8 @@ func (f *Frame) plausible() bool {
 			f.how &^= weak
 		}
 		return !strings.Contains(f.Module, " ")
+	case "Java":
+		return !strings.Contains(f.Function, " ") // "at 0x10915D: inner (toy.c:5)" is valgrind's
 	case "Rust", "Boost":
 		return f.Number < maxNumber
 	}

@@ -39,6 +39,8 @@ var headlines = [...]headline{
 	{"OpenHarmony", "Reason:Signal:", start | why | more},
 	{"Go", "panic: ", start | why},
 	{"Go", "fatal error: ", start | why},
+	{"Go", "SIGQUIT: quit", start | why},
+	{"Go", ": panic serving ", why}, // net/http goes on
 	{"Go", "[signal SIG", start | more},
 	{"sanitizers", "ERROR: AddressSanitizer", why},
 	{"sanitizers", "ERROR: HWAddressSanitizer", why},
@@ -50,7 +52,9 @@ var headlines = [...]headline{
 	{"sanitizers", "WARNING: ThreadSanitizer", why},
 	{"sanitizers", ": runtime error: ", why},
 	{"Rust", "' panicked at ", why},
+	{"Rust", ") panicked at ", why}, // behind the thread's number
 	{"Rust", "stack backtrace:", start | more | alone},
+	{"Node.js", "FATAL ERROR: ", start | why},
 	{"GDB", "Program received signal ", why},
 	{"GDB", "Program terminated with signal ", why},
 	{"GDB", " received signal SIG", why},
@@ -89,6 +93,9 @@ func (s *scanner) heading(i int, text string) bool {
 	text = said
 	if s.module(i, text) || s.namedThread(i, text) {
 		return true
+	}
+	if s.rec == nil && isGoroutine(text) { // of a handler that went on, and printed its own words
+		s.open(i, "Go")
 	}
 	if headings.First(text) < 0 {
 		return s.listTitle(i, text)
@@ -140,6 +147,11 @@ const maxTitle = 160
 func isThread(text string) bool {
 	return strings.HasPrefix(text, "goroutine ") || strings.HasPrefix(text, "Stack trace of thread ") ||
 		strings.HasPrefix(text, "Thread ") && strings.Contains(text, "(") || strings.HasSuffix(text, " here:")
+}
+
+// isGoroutine tells whether a line is "goroutine 34 [running]:".
+func isGoroutine(text string) bool {
+	return strings.HasPrefix(text, "goroutine ") && strings.Contains(text, " [") && strings.HasSuffix(text, "]:")
 }
 
 // goesOn tells whether a headline is of the record that is open.

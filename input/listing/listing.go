@@ -25,7 +25,7 @@ func Reader() console.Reader {
 }
 
 // marks are what a log with a list has somewhere.
-var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ")
+var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ")
 
 type logKey struct{}
 
@@ -79,30 +79,6 @@ func scan(log *console.Log, env *input.Env) *contents {
 	}
 	return c
 }
-
-// message is what a line says, behind what Android's log puts before that and console does not know:
-//
-//	I/DEBUG   (  119): backtrace:
-//	2022-01-25 14:20:50.091 16540-16540/? A/DEBUG: backtrace:
-func message(log *console.Log, i int) string {
-	line := log.Line(i)
-	for _, tag := range [...]string{"DEBUG", "libc  ", "libc:"} {
-		n := strings.Index(line[:min(len(line), maxPrefix)], tag)
-		if n < 1 || line[n-1] != '/' && line[n-1] != ' ' {
-			continue
-		}
-		if _, text, ok := strings.Cut(line[n:], ":"); ok {
-			return strings.TrimPrefix(text, " ")
-		}
-	}
-	if m := log.Message(i); !m.Bare && m.Text != "" {
-		return m.Text
-	}
-	return line
-}
-
-// maxPrefix bounds in bytes what logcat puts before a message.
-const maxPrefix = 96
 
 // isReport tells whether a record is one, and no line of a text that looks like a frame.
 func (r *record) isReport() bool {

@@ -200,6 +200,20 @@ stack backtrace:
 `, `unknown thread 'main' panicked at src/main.rs:2:5:
   Rust: 0x0/rust_begin_unwind 0x0/toy::main
 `},
+		"Go, a server that goes on": {"2026/11/27 16:00:01 http: panic serving 127.0.0.1:1: boom\ngoroutine 34 [running]:\nmain.serve(0x1)\n\t/tmp/a.go:9 +0x24\n",
+			"unknown 2026/11/27 16:00:01 http: panic serving 127.0.0.1:1: boom\n  Go: goroutine 34 [running]: 0x0/main.serve\n"},
+		"Go, Docker Compose": {"app-1  | panic: boom\napp-1  | \napp-1  | goroutine 1 [running]:\napp-1  | main.main()\napp-1  | \t/tmp/a.go:9 +0x24\n",
+			"unknown panic: boom\n  Go: goroutine 1 [running]: 0x0/main.main\n"},
+		"Go, Kubernetes": {"2026-11-27T16:00:01.123456789Z stderr F panic: boom\n2026-11-27T16:00:01.123456790Z stderr F goroutine 1 [running]:\n" +
+			"2026-11-27T16:00:01.123456791Z stderr F main.main()\n2026-11-27T16:00:01.123456792Z stderr F \t/tmp/a.go:9 +0x24\n", "unknown panic: boom\n  Go: goroutine 1 [running]: 0x0/main.main\n"},
+		"Go, syslog": {"Nov 27 16:00:01 box app[7]: panic: boom\nNov 27 16:00:01 box app[7]: goroutine 1 [running]:\nNov 27 16:00:01 box app[7]: main.main()\n" +
+			"Nov 27 16:00:01 box app[7]:         /tmp/a.go:9 +0x24\n", "unknown panic: boom\n  Go: goroutine 1 [running]: 0x0/main.main\n"},
+		"Rust, a thread's number": {"thread 'worker' (4711) panicked at src/main.rs:2:5:\noh no\nstack backtrace:\n   0: rust_begin_unwind\n   1: toy::main\n",
+			"unknown thread 'worker' (4711) panicked at src/main.rs:2:5:\n  Rust: 0x0/rust_begin_unwind 0x0/toy::main\n"},
+		"Node.js": {"FATAL ERROR: Reached heap limit Allocation failed\n 1: 0xb7a940 node::Abort() [node]\n 2: 0xa8e823  [node]\n",
+			"unknown FATAL ERROR: Reached heap limit Allocation failed\n  Node.js: 0xb7a940/node::Abort() 0xa8e823\n"},
+		"valgrind, with sources": {"==1234== Invalid read of size 4\n==1234==    at 0x10915D: inner (toy.c:5)\n==1234==    by 0x109188: outer (toy.c:10)\n",
+			"unknown\n  valgrind: Invalid read of size 4: 0x10915d/inner 0x109188/outer\n"},
 		"journal": {`Jul 19 15:16:31 host systemd-coredump[11]: Process 9 (toy) of user 1000 dumped core.#012#012Stack trace of thread 9:#012` +
 			`#0  0x00007f14ecd92b23 __libc_free (libc.so.6)#012#1  0x000000000040084c n/a (/home/toy)`, `unknown Process 9 (toy) of user 1000 dumped core.
   systemd: Stack trace of thread 9: 0x7f14ecd92b23/__libc_free 0x40084c
