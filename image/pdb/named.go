@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,13 +69,9 @@ func (c *companion) database() *file {
 // the directories of debug files, plain or as a symbol server has them; and where the caller knows more.
 func (c *companion) candidates() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		names := []string{c.name}
-		if own := strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path)) + ".pdb"; own != c.name {
-			names = append(names, own)
-		}
-		id := image.SymbolServerID(c.img.BuildID)
+		names, id := c.names(), image.SymbolServerID(c.img.BuildID)
 		for _, name := range names {
-			if name == "" || name == "." || name == ".." || c.path != "" && !yield(filepath.Join(filepath.Dir(c.path), name)) {
+			if c.path != "" && !yield(filepath.Join(filepath.Dir(c.path), name)) {
 				return
 			}
 			for _, dir := range c.opt.DebugDirs {
@@ -83,15 +80,24 @@ func (c *companion) candidates() iter.Seq[string] {
 				}
 			}
 		}
-		if c.opt.SymbolFiles == nil {
+		if c.opt.SymbolFiles == nil || len(names) == 0 {
 			return
 		}
-		for path := range c.opt.SymbolFiles(c.name, id) {
+		for path := range c.opt.SymbolFiles(names[0], id) {
 			if !yield(path) {
 				return
 			}
 		}
 	}
+}
+
+// names are those that the database may have: the linker's, if the binary records one, and the binary's own.
+func (c *companion) names() []string {
+	names := []string{c.name}
+	if c.path != "" {
+		names = append(names, strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path))+".pdb")
+	}
+	return slices.Compact(slices.DeleteFunc(names, func(name string) bool { return name == "" || name == "." || name == ".." }))
 }
 
 // try opens a candidate; what is missing, damaged or of another build is no database.

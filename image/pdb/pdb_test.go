@@ -141,8 +141,8 @@ func TestAnnotations(t *testing.T) {
 }
 
 // binary is a PE file whose database is a.pdb.
-func binary() []byte {
-	debug := append(pefile.U32(0, 0, 0, 2, 0x20, 0x201c, 0x201c), "RSDS"+build+`C:\out\a.pdb`+"\x00"...)
+func binary(database string) []byte {
+	debug := append(pefile.U32(0, 0, 0, 2, 0x20, 0x201c, 0x201c), "RSDS"+build+database+"\x00"+strings.Repeat("\x00", 16)...)
 	f := &pefile.File{Machine: pefile.X64, Base: 0x1_4000_0000, Sections: []pefile.Section{
 		{Name: ".text", Data: make([]byte, 0x100), Flags: pefile.Code}, {Name: ".rdata", Data: debug, Flags: pefile.ReadOnly},
 	}, Directories: map[int][2]uint32{pefile.Debug: {0x2000, 28}}}
@@ -160,7 +160,7 @@ func TestNamed(t *testing.T) {
 		"out/a.pdb": "", "bin/other/a.pdb": "",
 	} {
 		dir := t.TempDir()
-		for path, data := range map[string][]byte{"bin/app.exe": binary(), place: library().Bytes(), "debug/x/a.pdb": other.Bytes()} {
+		for path, data := range map[string][]byte{"bin/app.exe": binary(`C:\out\a.pdb`), place: library().Bytes(), "debug/x/a.pdb": other.Bytes()} {
 			path = filepath.Join(dir, path)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
@@ -181,6 +181,27 @@ func TestNamed(t *testing.T) {
 		if err := img.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestUnnamed: a binary that names no database may have one of its own name; no name leads to a directory.
+func TestUnnamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"app.exe": binary(""), "app.pdb": library().Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	img, err := image.Open(filepath.Join(dir, "app.exe"), []image.Format{Named(pe.Format())}, image.Options{Archs: x86.Archs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer img.Close()
+	if s, _ := img.Symbols.At(0x1_4000_1011); s.Name != "outer" {
+		t.Errorf("%q", s.Name)
+	}
+	if names := (&companion{name: ".."}).names(); len(names) != 0 {
+		t.Errorf("%q", names)
 	}
 }
 

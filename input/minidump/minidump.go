@@ -70,7 +70,8 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	if d.time != 0 {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
-	d.fill(snap, env, &finder{arch: sys.arch, runs: d.captured(), maps: d.maps()}, d.listed)
+	runs := d.captured()
+	d.fill(snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps()}, d.listed)
 	snap.Fault = crash.fault(&sys)
 	return snap, nil
 }
