@@ -33,7 +33,7 @@ func statesFreeRTOS(m *ram, tasks []*Task, sh shape) {
 		switch {
 		case damaged[i]:
 			t.State = ""
-		case several && m.signed(t.Block, sh.lo+1) >= 0:
+		case several && m.signed(t.Block, sh.lo+1) != -1: // -2: the task shall yield, and runs until then
 			t.State = running
 		case m.at(t.Block, sh.owner+sh.item+1) != 0:
 			t.State = waiting

@@ -6,6 +6,7 @@ const (
 	rtxID                               = 0xf1
 	rtxIDAt, rtxStateAt, rtxPriorityAt  = -56, -55, -24
 	rtxReady, rtxRunning, rtxTerminated = 1, 2, 4
+	rtxBlocked                          = 3
 )
 
 func isRTX(m *ram, block uint64) bool {
@@ -15,7 +16,12 @@ func isRTX(m *ram, block uint64) bool {
 func statesRTX(m *ram, tasks []*Task, _ shape) {
 	for _, t := range tasks {
 		t.Priority, t.HasPriority = int(int8(m.byteAt(t.Block, rtxPriorityAt))), true
-		switch m.byteAt(t.Block, rtxStateAt) & 0xf { // the rest says what a task waits for
+		state := m.byteAt(t.Block, rtxStateAt)
+		if state == rtxBlocked {
+			t.State = suspended
+			continue
+		}
+		switch state & 0xf { // the rest says what a task waits for, 0 for nothing (osThreadSuspend)
 		case rtxReady:
 			t.State = ready
 		case rtxRunning:

@@ -101,10 +101,10 @@ func TestStates(t *testing.T) {
 			return func(i, lo, sp uint64) ([]uint64, int) {
 				name := m.base + 0x100 + i*16
 				m.text(name, string('a'+rune(i))+"1")
-				state := rtxID | [4]uint64{2, 0x53, 1, 1}[i]<<8
+				state := rtxID | [4]uint64{2, 0x53, 1, 3}[i]<<8
 				return []uint64{state, name, 0, 0, 0, 0, 0, 0, [4]uint64{24, 40, 8, 1}[i], 0, 0, 0, lo, 0x400, sp}, 14
 			}
-		}, "RTX5: a1 running 24 stale, b1 waiting 40, c1 ready 8, d1 ready 1"},
+		}, "RTX5: a1 running 24 stale, b1 waiting 40, c1 ready 8, d1 suspended 1"},
 		{"RT-Thread 4", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread31, 3, 2, 1, 1),
 			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
 		{"RT-Thread 5", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(rtThread31, 3, 4, 2, 2),
