@@ -141,8 +141,9 @@ type Trampoline interface {
 
 // Unseen is a Trampoline that recognises its frames, too, where the code of the trampoline was not captured.
 type Unseen interface {
-	// Unseen tells whether s, which stands in no code that is known, is such a frame.
-	Unseen(s *State) bool
+	// Unseen tells whether such a frame lies at sp, where a word that leads to pc was found in the walk of s. pc is in no code
+	// that is known; both are target addresses.
+	Unseen(s *State, pc, sp uint64) bool
 }
 
 // CallGraph answers questions about control flow across images, in target addresses.

@@ -33,13 +33,12 @@ func (t *trampolines) at(s *State, raw uint64, mode cpu.Mode) bool {
 // unseen tells whether c stands at a trampoline whose code is not at hand.
 func (t *trampolines) unseen(s *State, c *candidate) bool {
 	m, _ := s.Snapshot.ModuleAt(c.pc)
-	if c.Exact || m != nil && (m.Image == nil || !m.Image.Hollow()) {
+	sp, ok := c.Regs.Lookup(s.Snapshot.Arch.SP)
+	if !ok || c.Exact || m != nil && (m.Image == nil || !m.Image.Hollow()) {
 		return false
 	}
-	f := &t.frameAt(s, c).state
-	f.PC, f.Site, f.Exact, f.Module = c.pc, c.pc, false, m
 	for _, l := range t.sources {
-		if u, ok := l.Trampoline.(Unseen); ok && u.Unseen(f) {
+		if u, ok := l.Trampoline.(Unseen); ok && u.Unseen(s, c.pc, sp) {
 			return true
 		}
 	}

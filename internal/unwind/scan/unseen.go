@@ -40,14 +40,7 @@ func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 // atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to.
 func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
 	u, ok := t.(unwind.Unseen)
-	if !ok {
-		return false
-	}
-	at, regs := *s, *s.Regs
-	regs.Set(s.Snapshot.Arch.SP, sp)
-	at.Regs, at.PC, at.Site, at.Exact = &regs, pc, pc, false
-	at.Module, _ = s.Snapshot.ModuleAt(pc)
-	return u.Unseen(&at)
+	return ok && u.Unseen(s, pc, sp)
 }
 
 // sameFunction tells whether symbols say that a target address lies in the function that the frame is in.

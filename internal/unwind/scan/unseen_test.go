@@ -85,10 +85,7 @@ type marked struct{ pc, sp uint64 }
 
 func (marked) At(*unwind.State, uint64, cpu.Mode) bool { return false }
 
-func (m marked) Unseen(s *unwind.State) bool {
-	sp, _ := s.Regs.Lookup(s.Snapshot.Arch.SP)
-	return s.PC == m.pc && sp == m.sp
-}
+func (m marked) Unseen(_ *unwind.State, pc, sp uint64) bool { return pc == m.pc && sp == m.sp }
 
 // TestUnseenTrampoline: a trampoline is what its frame behind the word says, where the word lies and in the link register, which
 // older copies on the stack do not move.

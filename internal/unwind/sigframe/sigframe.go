@@ -105,8 +105,8 @@ const maxContext = 640
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	t, i := find(s, s.PC, s.Mode)
-	if t == nil {
-		t = unseen(s)
+	if sp, ok := s.Regs.Lookup(arch.SP); t == nil && ok && !s.Exact {
+		t = unseen(s, s.PC, sp)
 	}
 	if t == nil {
 		return stepDarwin(s, out)

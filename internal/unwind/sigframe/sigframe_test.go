@@ -206,8 +206,8 @@ func TestUnseen(t *testing.T) {
 			snap := synth.Capture(a, modules(synth.Module(a, interruptedAt, make([]byte, 16))), stack)
 			s := captured.State(snap, synth.Regs(a, map[string]uint64{pc: trampolineAt, sp: stackAt}), false)
 			var out unwind.Caller
-			if v := (Source{}).Step(s, &out); (Source{}).Unseen(s) != c.want || (v == unwind.Found) != c.want {
-				t.Errorf("%s, %s: a frame %t, step %v", f.name, c.what, (Source{}).Unseen(s), v)
+			if v := (Source{}).Step(s, &out); (Source{}).Unseen(s, s.PC, stackAt) != c.want || (v == unwind.Found) != c.want {
+				t.Errorf("%s, %s: a frame %t, step %v", f.name, c.what, (Source{}).Unseen(s, s.PC, stackAt), v)
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func TestRestorer(t *testing.T) {
 		img := image.New(image.Header{Arch: a, Segments: image.Segments{{Size: 0x1000, Exec: true}}}, restorer{named: c.named})
 		snap := synth.Capture(a, modules(target.NewModule("libc.so", img, trampolineAt)), stack)
 		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt + c.at, "sp": stackAt}), false)
-		if (Source{}).Unseen(s) != c.want {
+		if (Source{}).Unseen(s, s.PC, stackAt) != c.want {
 			t.Errorf("named %t, at %#x: not %t", c.named, c.at, c.want)
 		}
 	}

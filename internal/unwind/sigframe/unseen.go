@@ -7,14 +7,13 @@ import (
 // Unseen implements unwind.Unseen: where the code that a handler returns to is not at hand, the frame tells that it is the
 // kernel's. Linux for AArch64, RISC-V and MIPS has its trampoline in the vDSO, for ARM in a page of its own, which minidumps lack;
 // C libraries have theirs in code of which symbols alone may be known.
-func (Source) Unseen(s *unwind.State) bool { return unseen(s) != nil }
+func (Source) Unseen(s *unwind.State, pc, sp uint64) bool { return unseen(s, pc, sp) != nil }
 
-// unseen is the trampoline of a frame whose code is not at hand, by what the kernel wrote beside the registers (marked), and by
+// unseen is the trampoline at pc of a frame at sp whose code is not at hand, by what the kernel wrote beside the registers (marked), and by
 // these, whose PC lies in a module's code; nil where they say nothing.
-func unseen(s *unwind.State) *trampoline {
+func unseen(s *unwind.State, pc, sp uint64) *trampoline {
 	arch := s.Snapshot.Arch
-	sp, ok := s.Regs.Lookup(arch.SP)
-	if !ok || s.Exact || !codeMissing(s) {
+	if !codeMissing(s, pc) {
 		return nil
 	}
 	of := trampolinesOf(arch)
@@ -32,21 +31,21 @@ func unseen(s *unwind.State) *trampoline {
 	return nil
 }
 
-// codeMissing tells whether a trampoline may begin at a frame's PC as far as is known: outside of all modules, and in a module
+// codeMissing tells whether a trampoline may begin at a target address as far as is known: outside of all modules, and in a module
 // without code where a function begins, or anywhere if no function is known.
-func codeMissing(s *unwind.State) bool {
-	m := s.Module
-	if s.Code(s.PC) != nil {
+func codeMissing(s *unwind.State, pc uint64) bool {
+	m, _ := s.Snapshot.ModuleAt(pc)
+	if s.Code(pc) != nil {
 		return false
 	}
 	if m == nil {
-		_, known := s.Snapshot.Memory.PermAt(s.PC)
+		_, known := s.Snapshot.Memory.PermAt(pc)
 		return !known
 	}
 	if m.Image == nil || !m.Image.Hollow() || !hasRestorer(m.Image.Arch.Name) {
 		return false
 	}
-	at := m.ToImage(s.PC) & m.Image.Arch.AddrMask()
+	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
 	f, named := m.Image.Symbols.At(at)
 	return m.Image.Segments.Executable(at) && (named && f.Addr == at || !m.Image.Symbols.HasFunctions())
 }
