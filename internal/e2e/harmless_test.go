@@ -151,8 +151,8 @@ func TestWatchTalking(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	const crash = "HardFault: CFSR 00008200 HFSR 40000000 BFAR a0000000\nR0 00000004 R1 00007eb4 R2 00000002 R3 a0000000\n" +
-		"R12 00000000 LR 08000175 PC 0800015c PSR 01000000\nSP 200029e0\n200029e0: 20002a12 00000199 00020000 200003cc\n"
+	const crash = "Unable to handle kernel paging request at virtual address 00000000\nCPU: 0 PID: 95 Comm: busybox\n" +
+		"epc   : 80101234 f+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n"
 	cmd := exec.Command(command(t), "watch", "--exec", no, "-")
 	var talk bytes.Buffer
 	cmd.Stderr = &talk
@@ -171,7 +171,7 @@ func TestWatchTalking(t *testing.T) {
 	go func() {
 		defer close(told)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if strings.Contains(lines.Text(), "#0  0x0800015c") {
+			if strings.Contains(lines.Text(), "#0  0x80101234") {
 				told <- lines.Text()
 			}
 		}
@@ -196,7 +196,7 @@ func TestWatchTalking(t *testing.T) {
 	close(end)
 	for range told {
 	}
-	if err := cmd.Wait(); err != nil || talk.String() != "backsight: --exec "+no+": exit status 1\n" {
+	if err := cmd.Wait(); err != nil || !strings.Contains(talk.String(), "backsight: --exec "+no+": exit status 1\n") {
 		t.Errorf("%v, said %q", err, talk.String())
 	}
 }
