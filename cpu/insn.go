@@ -204,8 +204,7 @@ type Mode uint8
 // CallSite is what the code before a return address says.
 type CallSite struct {
 	Addr       uint64 // image address of the call instruction
-	Target     uint64 // of a direct call
-	Slot       uint64 // the word that an indirect call loads its target from, if the instruction has the address; else 0
+	Target     uint64 // of a direct call; else the word that the target is loaded from, if the instruction has the word's address
 	TargetMode Mode
 	Direct     bool
 }

@@ -7,7 +7,11 @@
 // expensive is read on first demand.
 package image
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"sync/atomic"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // Header is what a container format states up front.
 type Header struct {
@@ -58,6 +62,7 @@ type Image struct {
 
 	container Container
 	memo      memos
+	hollow    atomic.Int32 // what Hollow answered: 0 nothing so far, 1 no, 2 yes
 }
 
 // New wraps a container, which may be nil. Segments are sorted; where they
@@ -87,8 +92,14 @@ type hollower interface{ Hollow() bool }
 // Hollow tells whether the file describes a program and has none of its code: a debug file, as
 // objcopy --only-keep-debug makes them.
 func (img *Image) Hollow() bool {
-	h, is := ContainerAs[hollower](img.container)
-	return is && h.Hollow()
+	if img.hollow.Load() == 0 {
+		answer := int32(1)
+		if h, is := ContainerAs[hollower](img.container); is && h.Hollow() {
+			answer = 2
+		}
+		img.hollow.Store(answer)
+	}
+	return img.hollow.Load() == 2
 }
 
 // Memo returns the value that make built for key the first time: unwind sources keep

@@ -31,7 +31,7 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		}
 	} else {
 		if c.method.basis() == inTable && !v.isAhead {
-			v.throughSlot(s, c, site.Slot)
+			v.throughSlot(s, c, site.Target)
 			return // tables need no other such witness, and where the call goes is much work to find out
 		}
 		c.imageOnly = false

@@ -80,8 +80,7 @@ func (v *verifier) locate(s *State, c *candidate) {
 	}
 	c.module, _ = snap.ModuleAt(c.site)
 	c.checks |= executable(snap, c.site, c.module)
-	hollow := c.module != nil && c.module.Image != nil && c.module.Image.Hollow()
-	if c.Exact || c.checks&Executable != 0 && !hollow {
+	if c.Exact || c.checks&Executable != 0 && !isHollow(c.module) {
 		return
 	}
 	switch {
@@ -95,6 +94,9 @@ func (v *verifier) locate(s *State, c *candidate) {
 	c.module, _ = snap.ModuleAt(c.pc)
 	c.checks |= executable(snap, c.pc, c.module)
 }
+
+// isHollow tells whether a module's code is not at hand.
+func isHollow(m *target.Module) bool { return m != nil && m.Image != nil && m.Image.Hollow() }
 
 // stackChecks compares the caller's stack pointer with the callee's.
 func stackChecks(s *State, c *candidate) (checks Checks) {

@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
@@ -13,6 +15,7 @@ type Walker struct {
 	finder finder
 	fast   fastPath
 	caches bool          // fast is used: nobody wants to see every step
+	named  bool          // some modules are of the build that ran by their names alone
 	frame  State         // the frame being unwound
 	regs   cpu.Registers // its registers
 	sample *sampled      // of WalkSample; made when first needed
@@ -26,7 +29,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	if opt.MaxFrames <= 0 {
 		opt.MaxFrames = DefaultMaxFrames
 	}
-	w := &Walker{snap: snap, opt: opt, caches: opt.Explain == nil && opt.Registers == nil}
+	w := &Walker{snap: snap, opt: opt, caches: opt.Explain == nil && opt.Registers == nil, named: slices.ContainsFunc(snap.Modules, isNamed)}
 	w.finder.init(&opt, newSourceLists(&opt))
 	w.finder.packs, w.fast.finder = true, &w.finder
 	w.fast.modules.shared = opt.Shared
@@ -39,6 +42,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.fast.forget()
+		w.named = slices.ContainsFunc(snap.Modules, isNamed)
 	}
 	w.snap = snap
 }
@@ -51,7 +55,7 @@ func sameModules(a, b []*target.Module) bool {
 		return true
 	}
 	for i := range a {
-		if a[i] != b[i] && (a[i].Image != b[i].Image || a[i].Range != b[i].Range || a[i].Bias != b[i].Bias) {
+		if a[i] != b[i] && (a[i].Image != b[i].Image || a[i].Range != b[i].Range || a[i].Bias != b[i].Bias || a[i].Named != b[i].Named) {
 			return false
 		}
 	}
@@ -108,7 +112,9 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 			dst[first+i].LimitTrust(Guess, CapStale)
 		}
 	}
-	doubtBuilds(dst[first:])
+	if w.named {
+		doubtBuilds(dst[first:])
+	}
 	if len(rest) > 0 && len(dst)-first+len(rest) <= w.maxFrames {
 		dst[len(dst)-1].CFA, dst[len(dst)-1].HasCFA = cfa, true
 		dst = append(dst, rest...)
@@ -121,15 +127,15 @@ func doubtBuilds(frames []Frame) {
 	named := false
 	for i := range frames {
 		f := &frames[i]
-		if named || i > 0 && f.isNamed() {
+		if named || i > 0 && isNamed(f.Module) {
 			f.LimitTrust(Guess, CapNamed)
 		}
-		named = named || f.isNamed()
+		named = named || isNamed(f.Module)
 	}
 }
 
-// isNamed tells whether a frame's module is of that build by its name alone.
-func (f *Frame) isNamed() bool { return f.Module != nil && f.Module.Named }
+// isNamed tells whether a module is of that build by its name alone.
+func isNamed(m *target.Module) bool { return m != nil && m.Named }
 
 // start appends the innermost frame and sets w.frame to it. It reports false where the thread's PC
 // is unknown.

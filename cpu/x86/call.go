@@ -31,7 +31,7 @@ func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite,
 			return cpu.CallSite{Addr: ra - uint64(size), Target: target, Direct: true}, true
 		}
 	}
-	return cpu.CallSite{Addr: ra - uint64(n), Slot: d.slotBefore(before, ra)}, n != 0
+	return cpu.CallSite{Addr: ra - uint64(n), Target: d.slotBefore(before, ra)}, n != 0
 }
 
 // slotBefore is the word that FF /2 loads its target from which ends before ra, if the operand is an address alone: relative to

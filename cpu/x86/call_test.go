@@ -15,8 +15,8 @@ func TestCallBefore(t *testing.T) {
 	for _, c := range []struct {
 		arch, hex, text string
 		size            uint64
-		target          uint64 // 0: indirect
-		slot            uint64
+		target          uint64 // of a direct call, 0: indirect
+		slot            uint64 // of an indirect call
 	}{
 		{"x86_64", "e8 fb 0f 00 00", "call 0x401ffb", 5, 0x401ffb, 0},
 		{"x86_64", "67 e8 fb 0f 00 00", "addr32 call 0x401ffb", 6, 0x401ffb, 0},
@@ -43,7 +43,7 @@ func TestCallBefore(t *testing.T) {
 		a := byName(t, c.arch)
 		code := append([]byte("\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3"), bytesOf(c.hex)...)
 		s, ok := a.Decoder.CallBefore(code, ra, 0)
-		want := cpu.CallSite{Addr: ra - c.size, Target: c.target, Slot: c.slot, Direct: c.target != 0}
+		want := cpu.CallSite{Addr: ra - c.size, Target: c.target | c.slot, Direct: c.target != 0}
 		if !ok || s != want {
 			t.Errorf("%s %s: %+v %v, want %+v", c.hex, c.text, s, ok, want)
 		}

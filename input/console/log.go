@@ -88,12 +88,9 @@ func (l *Log) behind(at int) int {
 	if len(line) > 0 && line[0] == '\n' {
 		return at + 1
 	}
-	n := bytes.IndexByte(line, '\n')
+	n := lineEnd(line)
 	if n >= 0 {
 		line = line[:n]
-	}
-	if r := bytes.IndexByte(line, '\r'); r >= 0 {
-		n, line = r, line[:r]
 	}
 	next := nextTime(line)
 	switch {
@@ -115,6 +112,24 @@ func (l *Log) behind(at int) int {
 	return at + 1
 }
 
+// lineEnd is the index of the first line feed or carriage return, −1 for none.
+func lineEnd(text []byte) int {
+	const short = 16 // bytes, which are looked at faster one by one
+	for i, c := range text[:min(len(text), short)] {
+		if c == '\n' || c == '\r' {
+			return i
+		}
+	}
+	n := bytes.IndexByte(text, '\n')
+	if n >= 0 {
+		text = text[:n]
+	}
+	if r := bytes.IndexByte(text, '\r'); r >= 0 {
+		return r
+	}
+	return n
+}
+
 // maxReturns bounds the end of a line: terminals and daemons each put a CR in front of LF.
 const maxReturns = 8
 
@@ -127,7 +142,7 @@ const maxTime = 48
 //	[ 2052.055150][ T1668] Call trace: [ 2052.055152][ T1668] __switch_to+0x25c/0x41c [ 2052.055154][ T1668] __schedule+0x6a0/0xaac
 func nextTime(line []byte) int {
 	first := -1 // behind the first time
-	if bytes.IndexByte(line, '[') == bytes.LastIndexByte(line, '[') {
+	if len(line) < len("[0.000000]x[0.000001]") || bytes.IndexByte(line, '[') == bytes.LastIndexByte(line, '[') {
 		return 0
 	}
 	for i := 0; ; {

@@ -101,9 +101,9 @@ func before(text *image.Segment, at uint64) (code []byte, ok bool) {
 // callIn is InSegment for the code that ends at at.
 func callIn(m *target.Module, code []byte, at uint64, mode cpu.Mode) (cpu.CallSite, bool) {
 	site, ok := m.Image.Arch.Decoder.CallBefore(code, at, mode)
-	site.Addr, site.Target = m.ToTarget(site.Addr), m.ToTarget(site.Target)
-	if site.Slot != 0 {
-		site.Slot = m.ToTarget(site.Slot)
+	site.Addr = m.ToTarget(site.Addr)
+	if site.Target != 0 || site.Direct {
+		site.Target = m.ToTarget(site.Target)
 	}
 	return site, ok
 }

@@ -31,13 +31,8 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	case unwind.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
-		switch near := pc-s.PC+ownCode < 2*ownCode; sameFunction(s, pc) {
-		case unwind.Yes:
+		if near := pc-s.PC+ownCode < 2*ownCode; near && sameFunction(s, pc) != unwind.No || !near && hollow(s) != nil && sameFunction(s, pc) == unwind.Yes {
 			return false
-		case unwind.Unknown:
-			if near {
-				return false
-			}
 		}
 	}
 	unseen := kind == trampoline && f.unseen(s, raw) // whose frame lies at SP

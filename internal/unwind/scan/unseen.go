@@ -37,8 +37,12 @@ func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 	return returnAddress
 }
 
-// atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to.
+// atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to. Where the code
+// of the frame in front is at hand, that leads to the trampoline without a search.
 func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
+	if s.Module != nil && hollow(s) == nil {
+		return false
+	}
 	u, ok := t.(unwind.Unseen)
 	return ok && u.Unseen(s, pc, sp)
 }
