@@ -67,7 +67,7 @@ soaked() {
 	timeout -s INT "${LONGEST:-0}" go test -C "$2" -vet=off -timeout 0 "$3" -run '^$' -fuzz "^$4\$" -fuzztime "$each" \
 		-fuzzminimizetime 10x -parallel 1 >"$log" 2>&1 || ended || result=FOUND
 	set -- "$@" $(sed -n 's/^fuzz: elapsed: \([^,]*\), execs: \([0-9]*\) .*/\1 \2/p' "$log" | tail -1)
-	printf '| %s | %s | %d | %.0f | %s | %s | %s |\n' "${3#*/backsight/}" "$4" "${6:-0}" "$(a_second "$5" "$6")" "$(late)" \
+	printf '| %s | %s | %d | %.0f | %s | %s | %s |\n' "${3#*/backsight/}" "$4" "${6:-0}" "$(a_second "${5:-}" "${6:-}")" "$(late)" \
 		"$(covered "$2" "$3" "$4")" $result | tee -a "$dir/rows"
 	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20 >&2
 }

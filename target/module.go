@@ -47,6 +47,9 @@ func NewModule(name string, img *image.Image, bias uint64) *Module {
 	return m
 }
 
+// Hollow tells whether the module's file is known and has none of its code (image.Image.Hollow). A nil module is not.
+func (m *Module) Hollow() bool { return m != nil && m.Image != nil && m.Image.Hollow() }
+
 // ToImage converts a target address to an image address.
 func (m *Module) ToImage(addr uint64) uint64 { return addr - m.Bias }
 

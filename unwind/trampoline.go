@@ -34,7 +34,7 @@ func (t *trampolines) at(s *State, raw uint64, mode cpu.Mode) bool {
 func (t *trampolines) unseen(s *State, c *candidate) bool {
 	m, _ := s.Snapshot.ModuleAt(c.pc)
 	sp, ok := c.Regs.Lookup(s.Snapshot.Arch.SP)
-	if !ok || c.Exact || m != nil && (m.Image == nil || !m.Image.Hollow()) {
+	if !ok || c.Exact || m != nil && !m.Hollow() {
 		return false
 	}
 	for _, l := range t.sources {

@@ -80,7 +80,7 @@ func (v *verifier) locate(s *State, c *candidate) {
 	}
 	c.module, _ = snap.ModuleAt(c.site)
 	c.checks |= executable(snap, c.site, c.module)
-	if c.Exact || c.checks&Executable != 0 && !isHollow(c.module) {
+	if c.Exact || c.checks&Executable != 0 && !c.module.Hollow() {
 		return
 	}
 	switch {
@@ -94,9 +94,6 @@ func (v *verifier) locate(s *State, c *candidate) {
 	c.module, _ = snap.ModuleAt(c.pc)
 	c.checks |= executable(snap, c.pc, c.module)
 }
-
-// isHollow tells whether a module's code is not at hand.
-func isHollow(m *target.Module) bool { return m != nil && m.Image != nil && m.Image.Hollow() }
 
 // stackChecks compares the caller's stack pointer with the callee's.
 func stackChecks(s *State, c *candidate) (checks Checks) {

@@ -1,6 +1,8 @@
 package kernellog
 
 import (
+	"iter"
+
 	"github.com/backsight/backsight/target"
 )
 
@@ -39,25 +41,32 @@ const witnesses = 2
 func callsOf(records []*record) calls {
 	c := calls{}
 	for _, r := range records {
-		before := -1
-		for i := range r.trace.listed {
-			if at, ok := siteOf(r.trace.listed, before, i); ok {
-				c.add(at, r, before)
-			}
-			if !r.trace.listed[i].Doubtful {
-				before = i
-			}
+		for called, caller := range callsIn(r.trace.listed) {
+			c.add(siteOf(&r.trace.listed[caller]), r, called)
 		}
 	}
 	return c
 }
 
-// siteOf is where entry i called the last that is not doubted before, −1 for none; ok is false where it may not have.
-func siteOf(listed []target.Listed, before, i int) (at site, ok bool) {
-	l := &listed[i]
-	ok = before >= 0 && l.Symbol != "" && l.Size != 0 && !l.Exact && !l.Doubtful && listed[before].Symbol != ""
-	return site{l.Symbol, l.Offset, l.Size}, ok
+// callsIn yields the entries next to one another of which the second called the first, doubted ones left out.
+func callsIn(listed []target.Listed) iter.Seq2[int, int] {
+	return func(yield func(called, caller int) bool) {
+		before := -1
+		for i := range listed {
+			l := &listed[i]
+			if l.Doubtful {
+				continue
+			}
+			if before >= 0 && listed[before].Symbol != "" && l.Symbol != "" && l.Size != 0 && !l.Exact && !yield(before, i) {
+				return
+			}
+			before = i
+		}
+	}
 }
+
+// siteOf is the return address that an entry is.
+func siteOf(l *target.Listed) site { return site{l.Symbol, l.Offset, l.Size} }
 
 // add counts a report's call of the function of an entry once.
 func (c calls) add(at site, r *record, entry int) {
@@ -110,13 +119,9 @@ func (f *callee) leadsTo(l *target.Listed) bool {
 
 // doubtOtherCalls doubts the two entries between which a call stands that other reports deny.
 func doubtOtherCalls(e *evidence, listed []target.Listed) []target.Listed {
-	before := -1
-	for i := range listed {
-		if at, ok := siteOf(listed, before, i); ok && e.calls.deny(at, &listed[before]) {
-			listed[before].Gap, listed[i].Gap = true, true
-		}
-		if !listed[i].Doubtful {
-			before = i
+	for called, caller := range callsIn(listed) {
+		if e.calls.deny(siteOf(&listed[caller]), &listed[called]) {
+			listed[called].Gap, listed[caller].Gap = true, true
 		}
 	}
 	return listed

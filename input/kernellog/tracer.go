@@ -68,15 +68,15 @@ func tracerEntry(text string) (entry string, number int) {
 // traced reads a line of a tracer's chain, or its heading; false for other lines.
 func (s *scanner) traced(i int, l *console.Line) bool {
 	r := s.open[l.Caller]
-	listed := r != nil && r.tracer
-	if what := tracerOf(l.Text); what != "" && !(listed && r.what == what && strings.HasPrefix(l.Text, procStack)) {
+	listed, proc := r != nil && r.tracer, strings.HasPrefix(l.Text, procStack)
+	if what := tracerOf(l.Text); what != "" && !(proc && listed && r.what == what) {
 		if !listed {
 			s.under = r
 		}
 		r, listed = s.begin(i, l.Caller), true
 		r.what, r.says, r.tracer = what, l.Text, true
 		r.trace.open, r.trace.headed = true, true
-		if what != "task" {
+		if !proc { // the line is a heading
 			return true
 		}
 		r.pid = processOf(s.before)

@@ -1,10 +1,10 @@
 package minidump
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 )
 
 const (
@@ -54,7 +54,7 @@ func (d *dump) codeWords(arch *cpu.Arch, runs []run) (words []run) {
 		t := readThread(&r)
 		for stack := d.at(t.stack); len(stack) >= size && left > 0; stack = stack[size:] {
 			left--
-			word := word(stack[:size], arch.BigEndian)
+			word := bin.Uint(stack[:size], arch.BigEndian)
 			pc, _ := arch.SplitCode(word)
 			if code := codeBefore(places, t.from, pc); code != nil {
 				words = append(words, run{word, code})
@@ -72,16 +72,4 @@ func codeBefore(places []run, stack, pc uint64) []byte {
 		}
 	}
 	return nil
-}
-
-// word reads 4 or 8 bytes.
-func word(b []byte, bigEndian bool) uint64 {
-	order := binary.ByteOrder(binary.LittleEndian)
-	if bigEndian {
-		order = binary.BigEndian
-	}
-	if len(b) == 8 {
-		return order.Uint64(b)
-	}
-	return uint64(order.Uint32(b))
 }

@@ -59,16 +59,11 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	if current := k.current(modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}
 	}
-	several := 0 // tasks that run, on as many processors
-	for _, t := range tasks {
-		if t.State == running {
-			several++
-		}
-	}
+	several := len(theyRun(tasks)) > 1
 	for _, t := range tasks {
 		if runs[t.Block] {
 			t.State = running
-		} else if len(runs) > 0 && several < 2 && t.State == running {
+		} else if len(runs) > 0 && !several && t.State == running {
 			t.State = ready
 		}
 	}

@@ -5,6 +5,8 @@
 package cortexm
 
 import (
+	"encoding/binary"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
@@ -100,12 +102,13 @@ func IsFrame(arch *cpu.Arch, mem *target.Memory, at uint64, regs *cpu.Registers)
 // first, since few places have both. Handlers copy the frame to the stack that they run on.
 func Frames(arch *cpu.Arch, mem *target.Memory, in target.Range, regs *cpu.Registers) (found []uint64) {
 	const offsetLR = 5 * 4
+	word := binary.LittleEndian.Uint32
 	pc, okPC := regs.Lookup(arch.PC)
 	lr, okLR := regs.Lookup(arch.LR)
 	data := mem.Bytes(in.Lo)
 	data = data[:min(uint64(len(data)), in.Hi-in.Lo)]
 	for i := 0; i+8 <= len(data) && okPC && okLR && len(found) < 2; i += 4 {
-		if word(data[i:]) != uint32(lr) || word(data[i+4:]) != uint32(pc) {
+		if word(data[i:]) != uint32(lr) || word(data[i+4:]) != uint32(pc) { // little-endian wherever code is (all known parts)
 			continue
 		}
 		if at := in.Lo + uint64(i) - offsetLR; IsFrame(arch, mem, at, regs) {
@@ -113,12 +116,6 @@ func Frames(arch *cpu.Arch, mem *target.Memory, in target.Range, regs *cpu.Regis
 		}
 	}
 	return found
-}
-
-// word reads a little-endian word: the system stack of the microcontroller profile is
-// little-endian wherever its code is (all known parts).
-func word(b []byte) uint32 {
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 }
 
 // CalleeRegisters takes r4 to r11 from the additional state context at an address, and

@@ -17,11 +17,12 @@ import (
 
 // resumed executes the way out of a trap from pc on; false where that branches, calls, or needs what is not known.
 func resumed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
-	arch, regs := s.Snapshot.Arch, *s.Regs
-	regs.Forget(arch.PC)
+	arch := s.Snapshot.Arch
 	if !isRISCV(arch) && arch.Name != "mips" {
 		return false
 	}
+	regs := *s.Regs
+	regs.Forget(arch.PC)
 	const most = 96 // instructions
 	var in [1]cpu.Insn
 	for range most {

@@ -6,18 +6,10 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// hollow is the frame's binary, nil unless that is not at hand.
-func hollow(s *unwind.State) *image.Image {
-	if s.Module == nil || s.Module.Image == nil || !s.Module.Image.Hollow() {
-		return nil
-	}
-	return s.Module.Image
-}
-
 // callees is how many bytes from SP on belong to the functions that a frame calls: o32 has 16 for their arguments in each frame
 // that calls (System V ABI, MIPS supplement, "The Stack Frame").
 func callees(s *unwind.State) uint64 {
-	if hollow(s) == nil || s.Snapshot.Arch.ABI != "o32" {
+	if s.Snapshot.Arch.ABI != "o32" || !s.Module.Hollow() {
 		return 0
 	}
 	return o32Arguments
@@ -32,8 +24,11 @@ func callees(s *unwind.State) uint64 {
 //	    gp                                ra   h.slot
 func keepsGlobal(s *unwind.State, h *hit) bool {
 	arch := s.Snapshot.Arch
+	if arch.ELF.Machine != emMIPS || s.Thread == nil {
+		return false
+	}
 	gp, ok := arch.RegByName("gp")
-	if m, _ := s.Snapshot.ModuleAt(codeAddress(s, h.raw) - 1); !ok || s.Thread == nil || arch.ELF.Machine != emMIPS || m == nil || m.Image == nil || !m.Image.Hollow() {
+	if m, _ := s.Snapshot.ModuleAt(codeAddress(s, h.raw) - 1); !ok || !m.Hollow() {
 		return false
 	}
 	global, known := s.Thread.Regs.Lookup(gp)
@@ -66,7 +61,7 @@ func (f Source) leadsOn(s *unwind.State, raw, sp uint64) bool {
 	arch := s.Snapshot.Arch
 	pc, mode := arch.SplitCode(codeAddress(s, raw))
 	m, _ := s.Snapshot.ModuleAt(pc - 1)
-	if f.tables == nil || m == nil || m.Image == nil || !m.Image.Hollow() {
+	if f.tables == nil || !m.Hollow() {
 		return true
 	}
 	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
@@ -99,10 +94,10 @@ func (f Source) leadsOn(s *unwind.State, raw, sp uint64) bool {
 //	…
 //	PC
 func (f Source) inView(s *unwind.State, sp uint64) (h hit) {
-	img := hollow(s)
-	if img == nil || !s.Exact || s.Snapshot.Arch.LR == cpu.NoReg || img.Arch.Decoder == nil {
+	if !s.Exact || s.Snapshot.Arch.LR == cpu.NoReg || !s.Module.Hollow() || s.Module.Image.Arch.Decoder == nil {
 		return h
 	}
+	img := s.Module.Image
 	pc := s.Module.ToImage(s.PC) & img.Arch.AddrMask()
 	own, named := img.Symbols.At(pc)
 	text, ok := img.Segments.At(pc)

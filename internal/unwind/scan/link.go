@@ -31,8 +31,10 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	case unwind.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
-		if near := pc-s.PC+ownCode < 2*ownCode; near && sameFunction(s, pc) != unwind.No || !near && hollow(s) != nil && sameFunction(s, pc) == unwind.Yes {
-			return false
+		if near := pc-s.PC+ownCode < 2*ownCode; near || s.Module.Hollow() {
+			if same := sameFunction(s, pc); same == unwind.Yes || near && same == unwind.Unknown {
+				return false
+			}
 		}
 	}
 	unseen := kind == trampoline && f.unseen(s, raw) // whose frame lies at SP

@@ -16,7 +16,7 @@ import (
 // withinFunction tells what a target address may be whose code, of a mode, is not at hand.
 func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 	m, _ := snap.ModuleAt(pc - 1)
-	if m == nil || m.Image == nil || !m.Image.Hollow() {
+	if !m.Hollow() {
 		return other
 	}
 	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
@@ -40,7 +40,7 @@ func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 // atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to. Where the code
 // of the frame in front is at hand, that leads to the trampoline without a search.
 func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
-	if s.Module != nil && hollow(s) == nil {
+	if s.Module != nil && !s.Module.Hollow() {
 		return false
 	}
 	u, ok := t.(unwind.Unseen)

@@ -42,7 +42,7 @@ func codeMissing(s *unwind.State, pc uint64) bool {
 		_, known := s.Snapshot.Memory.PermAt(pc)
 		return !known
 	}
-	if m.Image == nil || !m.Image.Hollow() || !hasRestorer(m.Image.Arch.Name) {
+	if !m.Hollow() || !hasRestorer(m.Image.Arch.Name) {
 		return false
 	}
 	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
