@@ -43,13 +43,20 @@ type Format struct {
 	Set func(file io.ReaderAt) string
 	// Open starts reading. ctx ends Open, not what the Stream does later. Errors are *Error.
 	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
-	// Reports tells where the crash reports in a text lie, in order; nil where the format is no text of reports.
-	// It is for who reads a text as it comes: Open reads the part of it that has whole reports.
-	Reports func(ctx context.Context, text []byte, env *Env) []Extent
+	// Reports reads the crash reports of a text that is read as it comes, of which the last may not be whole; nil where
+	// the format is no text of reports. The memory beside a capture, RAM, is left out.
+	Reports func(ctx context.Context, text []byte, env *Env) Reports
 	// OpenMemory starts reading where raw memory is the capture; nil where the format
 	// never is that. It returns ErrUnrecognised where another format is to be asked.
 	// The Stream must not close ram.
 	OpenMemory func(ctx context.Context, ram *RAM, env *Env) (Stream, error)
+}
+
+// Reports are those of a text, in order.
+type Reports struct {
+	Extents []Extent
+	// Open reads the snapshots of the first n reports, once. Their memory is theirs: text may change.
+	Open func(ctx context.Context, n int) (Stream, error)
 }
 
 // Extent is where a report lies in a text, in bytes: the lines from its first to its last so far, and other

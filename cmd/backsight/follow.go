@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 // follower cuts a console's text, as it comes, into pieces that have whole reports. Nothing is cut in the middle of a report
 // that is not larger than maxKept.
 type follower struct {
-	reports func(text []byte) []input.Extent
+	reports func(text []byte) input.Reports
 	pause   time.Duration // between two looks, at the most
 	text    []byte
 	came    []arrival // of text, in order
@@ -44,10 +45,16 @@ type arrival struct {
 // arrivalsEvery is how exact arrivals are: it bounds their number.
 const arrivalsEvery = 10 * time.Millisecond
 
+// portion is text that has whole reports, "" for none.
+type portion struct {
+	text []byte
+	read func(ctx context.Context) (input.Stream, error) // its reports; nil: they were not yet read
+}
+
 // add takes text that came now, and returns the piece before it that is whole, if there is one.
-func (f *follower) add(text []byte, now time.Time) (piece []byte) {
+func (f *follower) add(text []byte, now time.Time) (p portion) {
 	if len(text) == 0 {
-		return nil
+		return p
 	}
 	if len(f.text) == 0 {
 		f.looked, f.len = now, 0
@@ -59,46 +66,49 @@ func (f *follower) add(text []byte, now time.Time) (piece []byte) {
 		f.came = append(f.came, arrival{len(f.text), now})
 	}
 	if wait := f.pause * time.Duration(1+f.len/lookEvery); now.Sub(f.looked) < wait && len(f.text)-f.len < max(lookEvery, f.len/2) {
-		return nil // a look takes its time, in proportion to the text
+		return p // a look takes its time, in proportion to the text
 	}
 	return f.look(now)
 }
 
 // look cuts off what is whole, and what is in no report and too old, or too much, to begin one.
-func (f *follower) look(now time.Time) (piece []byte) {
+func (f *follower) look(now time.Time) (p portion) {
 	lines := bytes.LastIndexAny(f.text, "\r\n") + 1
 	if len(f.text)-lines > maxLoose { // no line is so long
 		lines = len(f.text)
 	}
-	found := f.reports(f.text[:lines])
-	whole, behind, keep := 0, 0, quiet
+	reports := f.reports(f.text[:lines])
+	found := reports.Extents
+	whole, behind, keep, n := 0, 0, quiet, 0
 	for i, r := range found {
 		behind = max(behind, r.To)
 		if !f.over(found, i, now) {
 			break
 		}
 		if i+1 == len(found) || found[i+1].From >= behind {
-			whole = behind
+			whole, n = behind, i+1
 		}
 		if !r.Ended {
 			keep = tail
 		}
 	}
-	piece = slices.Clone(f.text[:whole])
+	p.text = slices.Clone(f.text[:whole])
+	p.read = func(ctx context.Context) (input.Stream, error) { return reports.Open(ctx, n) }
 	next := lines // report
 	if i := slices.IndexFunc(found, func(r input.Extent) bool { return r.From >= whole }); i >= 0 {
 		next = found[i].From
 	}
 	f.drop(max(whole, min(next, max(f.before(now.Add(-keep)), lines-maxLoose))))
 	f.looked, f.len = now, len(f.text)
-	return piece
+	return p
 }
 
 // over tells whether a report has ended, or has to.
 func (f *follower) over(found []input.Extent, i int, now time.Time) bool {
 	r := &found[i]
 	full := len(f.text) > maxKept
-	return r.Ended || now.Sub(f.arrived(r.To-1)) >= quiet || full && (i+1 < len(found) || len(f.text)-r.From > maxKept)
+	far := len(f.text)-r.To > maxLoose // behind the lines that may stand within a report
+	return r.Ended || far || now.Sub(f.arrived(r.To-1)) >= quiet || full && (i+1 < len(found) || len(f.text)-r.From > maxKept)
 }
 
 // arrived is when the byte at an offset came.
@@ -117,10 +127,10 @@ func (f *follower) before(t time.Time) int {
 }
 
 // rest is all text, where the console pauses or ends: a report comes without pauses.
-func (f *follower) rest() (piece []byte) {
-	piece = f.text
+func (f *follower) rest() (p portion) {
+	p.text = f.text
 	f.text, f.came = nil, nil
-	return piece
+	return p
 }
 
 // drop forgets the first n bytes.

@@ -18,7 +18,7 @@ func following(t testing.TB) (f *follower, now *time.Time) {
 	t.Cleanup(func() { files.Close() })
 	formats := slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return !isConsole(f) })
 	w := watcher{env: input.Env{Files: files, Formats: formats}}
-	return &follower{reports: w.extents(t.Context()), pause: 250 * time.Millisecond}, new(time.Now())
+	return &follower{reports: w.read(t.Context()), pause: 250 * time.Millisecond}, new(time.Now())
 }
 
 // kernelOops is what a kernel prints, up to where it would go on.
@@ -30,7 +30,7 @@ func talk(f *follower, now *time.Time, line string, long time.Duration) (piece [
 	for after < long {
 		after += 100 * time.Millisecond
 		*now = now.Add(100 * time.Millisecond)
-		if piece = f.add([]byte(line), *now); len(piece) > 0 {
+		if piece = f.add([]byte(line), *now).text; len(piece) > 0 {
 			return piece, after
 		}
 	}
@@ -67,7 +67,7 @@ func TestFollowTalking(t *testing.T) {
 func TestFollowSlow(t *testing.T) {
 	f, now := following(t)
 	for line := range strings.Lines(kernelOops) {
-		if piece := f.add([]byte(line), *now); piece != nil {
+		if piece := f.add([]byte(line), *now).text; piece != nil {
 			t.Fatalf("cut: %q", piece)
 		}
 		if piece, _ := talk(f, now, "eth0: link up\n", 900*time.Millisecond); piece != nil {
@@ -87,7 +87,7 @@ func TestFollowResets(t *testing.T) {
 	f, now := following(t)
 	told := 0
 	for range 20 {
-		told += bytes.Count(f.add([]byte(consoleLog), *now), []byte("HardFault"))
+		told += bytes.Count(f.add([]byte(consoleLog), *now).text, []byte("HardFault"))
 		piece, _ := talk(f, now, "boot\n", 600*time.Millisecond)
 		told += bytes.Count(piece, []byte("HardFault"))
 	}
@@ -106,7 +106,7 @@ func TestFollowBorder(t *testing.T) {
 				strings.Repeat(tick, lookEvery/100))
 			var all []byte
 			for chunk := range slices.Chunk(text, 4096) {
-				if piece := f.add(chunk, *now); bytes.Contains(piece, []byte("HardFault")) {
+				if piece := f.add(chunk, *now).text; bytes.Contains(piece, []byte("HardFault")) {
 					all = piece
 				}
 			}
@@ -136,13 +136,13 @@ func FuzzFollow(f *testing.F) {
 			step := int(steps[i%len(steps)])
 			n := min(len(rest), step%64+1)
 			*now = now.Add(time.Duration(step) * 10 * time.Millisecond)
-			told = append(told, f.add(rest[:n], *now)...)
+			told = append(told, f.add(rest[:n], *now).text...)
 			rest = rest[n:]
 		}
 		if n := len(f.text); n > maxKept || len(f.came) > n+1 {
 			t.Errorf("%d bytes in %d arrivals kept", n, len(f.came))
 		}
-		told = append(told, f.rest()...)
+		told = append(told, f.rest().text...)
 		if !inOrder(text, told) {
 			t.Errorf("told %q", told)
 		}

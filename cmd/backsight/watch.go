@@ -138,10 +138,10 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 	chunks := readChunks(ctx, source)
 	pause := time.NewTimer(w.opt.pause)
 	defer pause.Stop()
-	f := follower{reports: w.extents(ctx), pause: w.opt.pause}
+	f := follower{reports: w.read(ctx), pause: w.opt.pause}
 	var line []byte
 	for {
-		var piece []byte
+		var p portion
 		select {
 		case <-ctx.Done():
 			return w.look(context.WithoutCancel(ctx), f.rest())
@@ -160,24 +160,22 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 				continue
 			}
 			pause.Reset(w.opt.pause)
-			piece = f.add(printable(c.text), time.Now())
+			p = f.add(printable(c.text), time.Now())
 		case <-pause.C:
-			piece = f.rest()
+			p = f.rest()
 		}
-		if err := w.look(ctx, piece); err != nil {
+		if err := w.look(ctx, p); err != nil {
 			return err
 		}
 	}
 }
 
-// extents tells where the reports of a text lie.
-func (w *watcher) extents(ctx context.Context) func(text []byte) []input.Extent {
+// read reads the reports of a text.
+func (w *watcher) read(ctx context.Context) func(text []byte) input.Reports {
 	env := w.env
 	env.Archs = backsight.CPUs()
-	return func(text []byte) (found []input.Extent) {
-		for _, f := range env.Formats { // look tells of a binary that is cut short meanwhile
-			_ = mapped.Guard(func() { found = append(found, f.Reports(ctx, text, &env)...) })
-		}
+	return func(text []byte) (found input.Reports) {
+		_ = mapped.Guard(func() { found = env.Formats[0].Reports(ctx, text, &env) }) // look tells of a binary that is cut short meanwhile
 		return found
 	}
 }
@@ -234,12 +232,20 @@ func (w *watcher) named(whole, text string) string {
 	return w.names.line(text)
 }
 
+// open reads the reports of what a console printed, with the memory beside it.
+func (w *watcher) open(ctx context.Context, p portion) (input.Stream, error) {
+	if p.read != nil && len(w.env.RAM) == 0 {
+		return p.read(ctx)
+	}
+	return backsight.OpenReader(ctx, w.name, bytes.NewReader(p.text), w.env)
+}
+
 // look writes the backtraces of the reports in what a console printed.
-func (w *watcher) look(ctx context.Context, text []byte) error {
-	if len(text) == 0 {
+func (w *watcher) look(ctx context.Context, p portion) error {
+	if len(p.text) == 0 {
 		return nil
 	}
-	stream, err := backsight.OpenReader(ctx, w.name, bytes.NewReader(text), w.env)
+	stream, err := w.open(ctx, p)
 	if errors.Is(err, input.ErrUnrecognised) {
 		return nil
 	}

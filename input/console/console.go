@@ -21,8 +21,8 @@ func Format(readers ...Reader) input.Format {
 		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
 			return open(ctx, c, env, nil, readers)
 		},
-		Reports: func(ctx context.Context, text []byte, env *input.Env) []input.Extent {
-			return extents(ctx, text, env, readers)
+		Reports: func(ctx context.Context, text []byte, env *input.Env) input.Reports {
+			return reports(ctx, text, env, readers)
 		},
 	}
 }

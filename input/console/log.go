@@ -142,7 +142,7 @@ const maxTime = 48
 //	[ 2052.055150][ T1668] Call trace: [ 2052.055152][ T1668] __switch_to+0x25c/0x41c [ 2052.055154][ T1668] __schedule+0x6a0/0xaac
 func nextTime(line []byte) int {
 	first := -1 // behind the first time
-	if len(line) < len("[0.000000]x[0.000001]") || bytes.IndexByte(line, '[') == bytes.LastIndexByte(line, '[') {
+	if len(line) < len("[0.000000]x[0.000001]") || bytes.IndexByte(line[bytes.IndexByte(line, '[')+1:], '[') < 0 {
 		return 0
 	}
 	for i := 0; ; {

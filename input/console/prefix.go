@@ -70,18 +70,31 @@ func cutLine(line string) Line {
 		l.Text = cutDate(serial)
 	}
 	l.Text = cutLevel(strings.TrimSpace(l.Text))
-	if strings.HasSuffix(l.Text, " kernel:") { // of an empty message
-		l.Text += " "
-	}
-	if _, message, ok := strings.Cut(l.Text[:min(len(l.Text), maxTag)], " kernel: "); ok {
-		l.Text = l.Text[min(len(l.Text), maxTag)-len(message):]
-	}
-	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
+	l.Text = behindKernel(l.Text)
 	l.Bare = len(l.Text) == len(strings.TrimSpace(line)) && !isDated(line)
 	for _, escaped := range [...]string{"#012", "#011"} { // rsyslog's line feed and tab, in octal
 		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
 	}
 	return l
+}
+
+// behindKernel takes off what syslog and the journal write in front of a message of the kernel, and then "kernel: ".
+func behindKernel(text string) string {
+	if strings.HasSuffix(text, " kernel:") { // of an empty message
+		text += " "
+	}
+	head := text[:min(len(text), maxTag)]
+	for at := 0; ; at++ {
+		n := strings.Index(head[at:], "kernel: ")
+		if n < 0 {
+			break
+		}
+		if at += n; at > 0 && head[at-1] == ' ' {
+			text = text[at+len("kernel: "):]
+			break
+		}
+	}
+	return strings.TrimSpace(strings.TrimPrefix(text, "kernel: "))
 }
 
 // Fragment tells whether a line is next to nothing, and nothing was before it: no report begins with it or is continued

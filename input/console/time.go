@@ -39,8 +39,11 @@ func cutSerial(line string) string {
 	if line == "" || line[0] != '[' && line[0]-'0' > 9 {
 		return line
 	}
-	if clock, text, ok := strings.Cut(line[:min(len(line), maxTime)], " -> "); ok && len(clock) == len("05:00:01.123") && isClock(clock) {
-		return line[min(len(line), maxTime)-len(text):]
+	const clock = len("05:00:01.123")
+	if len(line) > clock && isClock(line[:clock]) {
+		if text, ok := strings.CutPrefix(line[clock:], " -> "); ok {
+			return text
+		}
 	}
 	times, _, ok := strings.Cut(line[1:min(len(line), maxTime)], "] ")
 	time, delta, two := strings.Cut(times, " ")

@@ -35,7 +35,7 @@ var keptStacks = [...]struct{ begins, says, what string }{
 func keptHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	for _, k := range keptStacks {
-		if strings.HasPrefix(text, k.begins) && strings.Contains(text, k.says) && (k.begins != "" || strings.HasSuffix(text, ":")) {
+		if strings.HasPrefix(text, k.begins) && (k.begins != "" || strings.HasSuffix(text, ":")) && strings.Contains(text, k.says) {
 			h.what = k.what
 		}
 	}

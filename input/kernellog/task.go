@@ -32,16 +32,18 @@ func taskHeading(text string) (h heading, ok bool) {
 
 // hasFlags tells whether a number in hexadecimal follows another number.
 func hasFlags(text string) bool {
-	for {
-		before, rest, ok := strings.Cut(text, " 0x")
-		if !ok {
+	for at := 0; ; {
+		n := strings.IndexByte(text[at:], 'x')
+		if n < 0 {
 			return false
 		}
-		before = strings.TrimRight(before, " \t")
-		if before != "" && before[len(before)-1] >= '0' && before[len(before)-1] <= '9' {
-			return true
+		at += n + 1
+		if before, ok := strings.CutSuffix(text[:at], " 0x"); ok {
+			before = strings.TrimRight(before, " \t")
+			if before != "" && before[len(before)-1] >= '0' && before[len(before)-1] <= '9' {
+				return true
+			}
 		}
-		text = rest
 	}
 }
 

@@ -43,15 +43,26 @@ func behindProgram(line string) string {
 		}
 	}
 	head, text, ok := strings.Cut(line[:min(len(line), maxPrefix)], "]: ")
-	words := strings.Fields(head)
-	if n := len(words); ok && (n == 2 || n == len([...]string{"Nov", "22", "05:00:01", "host", "toyd[7"})) {
-		if _, pid, is := strings.Cut(words[n-1], "["); is && leading(pid) >= 0 {
-			return line[len(line[:min(len(line), maxPrefix)])-len(text):]
-		}
+	if ok && tellsProgram(head) {
+		return line[len(line[:min(len(line), maxPrefix)])-len(text):]
+	}
+	if strings.IndexByte(line, '|') < 0 {
+		return line
 	}
 	name, text, ok := strings.Cut(line, " | ")
 	if name = strings.TrimRight(name, " "); ok && name != "" && !strings.ContainsAny(name, " \t#:(") {
 		return text
 	}
 	return line
+}
+
+// tellsProgram tells whether a head is "Nov 22 05:00:01 host toyd[7", or what is behind the date.
+func tellsProgram(head string) bool {
+	words := strings.Fields(head)
+	n := len(words)
+	if n != 2 && n != len([...]string{"Nov", "22", "05:00:01", "host", "toyd[7"}) {
+		return false
+	}
+	_, pid, is := strings.Cut(words[n-1], "[")
+	return is && leading(pid) >= 0
 }
