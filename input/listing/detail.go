@@ -27,7 +27,7 @@ var signals = [...]struct {
 }
 
 // addresses are what stands before the address of a fault.
-var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", " access to "}
+var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", " access to ", "si_addr: "}
 
 // read reads a line that says a signal, its code and address:
 //
@@ -39,7 +39,7 @@ func (f *fault) read(text string) {
 	if f.signal == "" {
 		f.name(text)
 	}
-	for _, before := range [...]string{", code ", ", code: ", "code="} {
+	for _, before := range [...]string{", code ", ", code: ", "code=", "si_code: "} {
 		if _, rest, ok := strings.Cut(text, before); ok && f.code == 0 {
 			sign, digits := 1, rest
 			if d, ok := strings.CutPrefix(rest, "-"); ok {
@@ -108,7 +108,7 @@ func (s *scanner) registers(text string) bool {
 		return false
 	}
 	found := s.vocabulary.Line(nil, text)
-	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && s.rec.maker != "GDB" && s.rec.maker != "OpenHarmony" {
+	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && s.rec.maker != "GDB" && s.rec.maker != "OpenHarmony" && s.rec.maker != javaVM {
 		return false
 	}
 	for _, v := range found {
@@ -136,6 +136,7 @@ func (t *thread) has(name string) bool {
 //	000000550210d010 000000550210d020 00000055000008f8  ................
 //	#00  0000007fc8e53b10  0000000000000001
 //	Sp0:#00 ff9c7cd0 0079bd61
+//	0x00007f29729fe480:   00007f28eb416c80 0000000000000000
 func rowOf(text string) (r regtext.Row, ok bool) {
 	for n := 0; n < 2; n++ { // what says of which frame the word is
 		if word, rest, cut := strings.Cut(text, " "); cut && strings.Contains(word, "#") {
@@ -143,6 +144,7 @@ func rowOf(text string) (r regtext.Row, ok bool) {
 		}
 	}
 	first, rest, ok := strings.Cut(text, " ")
+	first = strings.TrimSuffix(strings.TrimPrefix(first, "0x"), ":")
 	if !ok || len(first) != 8 && len(first) != 16 || run(first, isHex) != len(first) {
 		return r, false
 	}

@@ -33,7 +33,7 @@ const (
 // forms by makers. Sources: Android's debuggerd and libunwindstack (system/core, system/unwinding); OpenHarmony's
 // faultloggerd; compiler-rt's sanitizer_stacktrace_printer.cpp; GDB's and LLDB's manuals; systemd's coredump.c; glibc's
 // backtracesyms.c; LLVM's Signals.inc; glog's signalhandler.cc; Rust's backtrace/printing; perf-script(1); valgrind's
-// m_debuginfo; LLVM's SymbolizerMarkupFormat; Wine's dbghelp; crash(8); Boost.Stacktrace.
+// m_debuginfo; HotSpot's vmError.cpp and frame.cpp; CPython's traceback.c; LLVM's SymbolizerMarkupFormat; Wine's dbghelp; crash(8); Boost.Stacktrace.
 var forms = [...]form{
 	{"Android", compile("#%n pc %o %m« (%f+%p)» [%w::%b]"), within | relative, "#"},
 	{"OpenHarmony", compile("#%n pc %o %m(%f+%p)(%b)"), relative, "#"},
@@ -73,6 +73,14 @@ var forms = [...]form{
 	{"Rust", compile("%n: %x - %f"), returns, "0123456789"},
 	{"Node.js", compile("%n: %x %f [%m]"), returns, "0123456789"},
 	{"Node.js", compile("%n: %x [%m]"), returns, "0123456789"},
+	{javaVM, compile("C [%m+%o]« %f+%p»"), 0, "C"},
+	{javaVM, compile("V [%m+%o]« %f+%p»"), 0, "V"},
+	{javaVM, compile("C %x"), weak, "C"},
+	{javaVM, compile("J %w« c%d» %f (%d bytes) @ %x [%t]"), weak, "J"},
+	{javaVM, compile("j %f+%d« %t»"), weak, "j"},
+	{javaVM, compile("v ~%f« %x»"), weak, "v"},
+	{"Python", compile("Binary file \"%m\", at %f+%p [%x]"), returns, "B"},
+	{"Python", compile("Binary file \"%m\", at +%o [%x]"), returns, "B"},
 	{"Rust", compile("%n: %f"), weak | returns, "0123456789"},
 	{"perf", compile("%x %f+%p (%m)"), 0, "0123456789abcdef"},
 	{"perf", compile("%x [unknown] (%m)"), 0, "0123456789abcdef"},

@@ -55,6 +55,7 @@ var headlines = [...]headline{
 	{"Rust", ") panicked at ", why}, // behind the thread's number
 	{"Rust", "stack backtrace:", start | more | alone},
 	{"Node.js", "FATAL ERROR: ", start | why},
+	{javaVM, javaError, start},
 	{"GDB", "Program received signal ", why},
 	{"GDB", "Program terminated with signal ", why},
 	{"GDB", " received signal SIG", why},
@@ -322,8 +323,11 @@ func mapLine(text string) (m mapping, ok bool) {
 // fault. It tells whether the line belongs to the record.
 func (s *scanner) goes(i int, text string) bool {
 	bare := strings.TrimSpace(text)
-	if s.rec.maker == "Linux" {
+	switch s.rec.maker {
+	case "Linux":
 		return s.fromKernel(i, bare)
+	case javaVM:
+		return s.fromJavaVM(bare)
 	}
 	switch {
 	case s.goPlace(text), s.place(bare):
@@ -335,19 +339,29 @@ func (s *scanner) goes(i int, text string) bool {
 		s.section = inMaps
 		return true
 	}
-	if m, ok := mapLine(bare); ok {
-		if s.room.maps.Draw(1) {
-			s.rec.maps = append(s.rec.maps, m)
-		}
+	if s.mapped(bare) || s.section == inMemory && s.row(bare) {
 		return true
 	}
-	if s.section == inMemory {
-		if r, ok := rowOf(bare); ok && s.th != nil && s.room.rows.Draw(1) {
-			s.th.rows = append(s.th.rows, r)
-			return true
-		}
-	}
 	return s.fact(bare) || s.section == inText && s.registers(text)
+}
+
+// mapped reads a line of a list of mappings.
+func (s *scanner) mapped(text string) bool {
+	m, ok := mapLine(text)
+	if ok && s.room.maps.Draw(1) {
+		s.rec.maps = append(s.rec.maps, m)
+	}
+	return ok
+}
+
+// row reads a row of memory.
+func (s *scanner) row(text string) bool {
+	r, ok := rowOf(text)
+	if !ok || s.th == nil || !s.room.rows.Draw(1) {
+		return false
+	}
+	s.th.rows = append(s.th.rows, r)
+	return true
 }
 
 func beginsWith(text string, prefixes ...string) bool {

@@ -25,7 +25,7 @@ func Reader() console.Reader {
 }
 
 // marks are what a log with a list has somewhere.
-var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ")
+var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ", javaError, "Binary file \"")
 
 type logKey struct{}
 

@@ -116,6 +116,68 @@ pid: 100, tid: 100, name: main  >>> com.toy <<<
   Android: tid 101 worker: 0x6000002100=liba.so+0x1100/leaf 0x6000002200=liba.so+0x1200/mid libb.so+0x300/__start_thread
   Android: tid 100 main: libb.so+0x400/poll
 `},
+		// The list of Java frames and the registers are told twice.
+		"HotSpot": {`#
+# A fatal error has been detected by the Java Runtime Environment:
+#
+#  SIGSEGV (0xb) at pc=0x00007f29738da214, pid=100, tid=101
+#
+# Problematic frame:
+# V  [libjvm.so+0xeda214]  Unsafe_PutLong+0x124
+
+Current thread (0x00007f296c017f10):  JavaThread "main" [_thread_in_vm, id=101, stack(0x00007f2972900000,0x00007f2972a00000)]
+
+Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)
+V  [libjvm.so+0xeda214]  Unsafe_PutLong+0x124
+j  Toy.main([Ljava/lang/String;)V+22
+v  ~StubRoutines::call_stub
+C  [libjli.so+0x45a2]  JavaMain+0xd92
+
+Java frames: (J=compiled Java code, j=interpreted, Vv=VM code)
+j  Toy.main([Ljava/lang/String;)V+22
+v  ~StubRoutines::call_stub
+
+siginfo: si_signo: 11 (SIGSEGV), si_code: 1 (SEGV_MAPERR), si_addr: 0x0000000000000010
+
+Registers:
+RAX=0x0000000000000000, RBX=0x00007f296c017f10, RCX=0x0000000000000010, RDX=0x0000000000000000
+RSP=0x00007f29729fe480, RBP=0x00007f29729fe4a0, RSI=0x00007f29729fe578, RDI=0x00007f296c0181c0
+RIP=0x00007f29738da214, EFLAGS=0x0000000000010246, CSGSFS=0x002b000000000033, ERR=0x0000000000000006
+
+Register to memory mapping:
+
+RSP=0x0000000000001111 is pointing into the stack for thread: 0x00007f296c017f10
+
+Top of Stack: (sp=0x00007f29729fe480)
+0x00007f29729fe480:   00007f28eb416c80 0000000000000000
+
+Dynamic libraries:
+7f2972a00000-7f2973b5e000 r-xp 00000000 fd:00 2628 /lib/libjvm.so
+7f29740cd000-7f29740d6000 r-xp 00000000 fd:00 2629 /lib/libjli.so
+END.
+`, `x86_64 pid 100 SIGSEGV at 0x10 (SIGSEGV (0xb))
+  Java VM: JavaThread "main": 0x7f29738da214=libjvm.so+0xeda214/Unsafe_PutLong 0x0/Toy.main([Ljava/lang/String;)V 0x0/StubRoutines::call_stub 0x7f29740d15a2=libjli.so+0x45a2/JavaMain
+`},
+		"HotSpot on AArch64": {`# A fatal error has been detected by the Java Runtime Environment:
+#  SIGBUS (0x7) at pc=0x0000ffff93a01214, pid=100, tid=101
+# Java VM: OpenJDK 64-Bit Server VM (17.0.9+9, mixed mode, sharing, tiered, g1 gc, linux-aarch64)
+Stack: [0x0000ffff92900000,0x0000ffff92a00000],  sp=0x0000ffff929fe480,  free space=1017k
+Native frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)
+C  [libtoy.so+0x1214]  Java_Toy_poke+0x14
+C  0x0000ffff7c9455da
+
+Registers:
+R0=0x0000000000000000
+R1=0x0000000000000010
+R2=0x0000ffff929fe578
+R30=0x0000ffff7c9455da
+
+Dynamic libraries:
+ffff93a00000-ffff93a05000 r-xp 00000000 fd:00 2628 /lib/libtoy.so
+END.
+`, `aarch64 pid 100 SIGBUS (SIGBUS (0x7))
+  Java VM: 0xffff93a01214=libtoy.so+0x1214/Java_Toy_poke 0xffff7c9455da
+`},
 		"logcat": {`F/libc    ( 5061): Fatal signal 11 (SIGSEGV), code 1, fault addr 0x30 in tid 5637 (Thread-329)
 I/DEBUG   (  119): *** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***
 I/DEBUG   (  119): pid: 5061, tid: 5637, name: Thread-329  >>> com.toy <<<

@@ -95,6 +95,7 @@ const (
 	inText section = iota
 	inMemory
 	inMaps
+	inOther // nothing that a record has
 )
 
 // line reads line i.
@@ -167,6 +168,8 @@ func (s *scanner) takes(f *Frame, i int) bool {
 		return n == 0 && f.Number == 0 && s.rec.maker == "Rust" || n > 0 && s.th.frames[n-1].Maker == "Rust" && f.Number == s.th.frames[n-1].Number+1
 	case f.Maker == "Java":
 		return s.rec.maker == "Android"
+	case f.Maker == javaVM:
+		return s.rec.maker == javaVM && s.section == inText
 	}
 	return n > 0 && s.th.frames[n-1].Maker == f.Maker && i <= s.rec.last+1
 }
