@@ -44,6 +44,7 @@ import (
 	"github.com/backsight/backsight/input/mcudump"
 	"github.com/backsight/backsight/input/minidump"
 	"github.com/backsight/backsight/input/nuttxdump"
+	"github.com/backsight/backsight/input/perfdata"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
@@ -76,6 +77,7 @@ func Formats() []input.Format {
 		elfcore.Format(),
 		machcore.Format(),
 		minidump.Format(),
+		perfdata.Format(),
 		plcrash.Format(),
 		mcudump.ProbeRS(),
 		mcudump.CrashCatcher(),

@@ -13,6 +13,9 @@ const maxDoubts = 8
 // doubt takes certainty from the frames that other threads' frames, or where the stack lies,
 // speak against.
 func doubt(snap *target.Snapshot, traces []Backtrace) {
+	if snap.Sampled {
+		return
+	}
 	walks := make([]unwind.Walked, len(traces))
 	for i := range traces {
 		walks[i] = unwind.Walked{Thread: traces[i].Thread, Frames: traces[i].Frames}

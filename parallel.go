@@ -18,17 +18,26 @@ import (
 // walkers are the idle walkers of earlier snapshots. Their caches are worth keeping: the
 // snapshots of a batch mostly have the same binaries mapped at the same places.
 type walkers struct {
+	opt  unwind.Options
 	mu   sync.Mutex
 	idle []*unwind.Walker
 }
 
+// walkersFor are those for a snapshot. The samples of a profile have too many places for proofs.
+func (u *Unwinder) walkersFor(snap *target.Snapshot) *walkers {
+	if snap.Sampled {
+		return &u.sampling
+	}
+	return &u.idle
+}
+
 // take returns an idle walker, else a new one, over snap.
-func (l *walkers) take(u *Unwinder, snap *target.Snapshot) *unwind.Walker {
+func (l *walkers) take(snap *target.Snapshot) *unwind.Walker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.idle)
 	if n == 0 {
-		return u.Walker(snap)
+		return unwind.NewWalker(snap, l.opt)
 	}
 	w := l.idle[n-1]
 	l.idle = l.idle[:n-1]
@@ -90,13 +99,14 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 	var failed atomic.Pointer[error]
 	work := func() {
 		stack.Reserve()
-		w := u.idle.take(u, r.snap)
+		idle := u.walkersFor(r.snap)
+		w := idle.take(r.snap)
 		fault := mapped.Guard(func() { u.walkThreads(ctx, w, r) })
 		if fault != nil {
 			failed.CompareAndSwap(nil, &fault)
 			return
 		}
-		u.idle.put(w)
+		idle.put(w)
 	}
 	var others sync.WaitGroup
 	for range helpers(len(r.out)) {
@@ -123,6 +133,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
 		out.Frames, out.Repeats, out.Thread = slices.Clone(frames), slices.Clone(w.Repeats()), t
 		u.splice(r.snap, out)
+		u.within(r.snap, out)
 		if t.Crashed {
 			out.Overwritten = u.overwritten(r.snap, out)
 		}
@@ -147,5 +158,21 @@ func (u *Unwinder) splice(snap *target.Snapshot, b *Backtrace) {
 		if k >= 0 {
 			b.Listed[i] = &b.Thread.Listed[k]
 		}
+	}
+}
+
+// within puts the frames in which the kernel ran for the thread in front of the thread's own.
+func (u *Unwinder) within(snap *target.Snapshot, b *Backtrace) {
+	if len(b.Thread.Inner) == 0 {
+		return
+	}
+	kernel := Backtrace{Thread: &target.Thread{Listed: b.Thread.Inner}}
+	u.splice(snap, &kernel)
+	n := len(kernel.Frames)
+	b.Listed = append(kernel.Listed, b.Listed...)
+	b.Frames = append(kernel.Frames, b.Frames...)
+	for i := range b.Repeats {
+		b.Repeats[i].At += n
+		b.Repeats[i].First += n
 	}
 }

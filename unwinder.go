@@ -38,7 +38,8 @@ type Unwinder struct {
 	sources []Source // as the caller gave them
 	opt     unwind.Options
 	sizes   bool
-	idle    walkers
+	// idle are walkers of snapshots, sampling those of profiles.
+	idle, sampling walkers
 }
 
 // NewUnwinder returns an Unwinder. The error names a source that is neither an
@@ -56,6 +57,8 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 		}
 		u.opt.Sources = append(u.opt.Sources, s.Source)
 	}
+	u.idle.opt, u.sampling.opt = u.opt, u.opt
+	u.sampling.opt.CallGraph, u.sampling.opt.Unchecked, u.sampling.opt.Shared = nil, true, new(unwind.Shared)
 	if opt.TableDir != "" {
 		useTables(u.opt.Sources, opt)
 	}
@@ -121,6 +124,8 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			b.Repeats = slices.Clone(w.Repeats())
 			u.splice(snap, b)
 			b.Tried = tried.of(b)
+			u.within(snap, b)
+			b.Tried = slices.Insert(b.Tried, 0, make([][]report.Attempt, len(b.Frames)+1-len(b.Tried))...)
 			if b.Thread.Crashed {
 				b.Overwritten = u.overwritten(snap, b)
 			}

@@ -1,26 +1,45 @@
 package render
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 )
 
 // Stacks counts equal stacks over many reports, for flame graphs and for pprof. The zero
-// value is empty. Memory is taken for each different stack only.
+// value is empty. Memory is taken for each different stack and each different frame only.
 type Stacks struct {
-	known map[string]*stack
-	list  []*stack
-	sum   int
+	known  map[string]*stack // by the numbers of the program's and the frames' texts
+	list   []*stack
+	frames map[frameKey]*stackFrame
+	texts  map[string]uint32
+	key    []byte
 }
 
-// stack is the stack that several threads have in common: the program's name, and the places,
+// stack is the stack that several threads have in common: the program's name, and the frames,
 // outermost first.
 type stack struct {
 	program string
-	places  []stackPlace
+	frames  []*stackFrame
 	count   int
+}
+
+// frameKey tells frames apart: what is inlined in them follows from where they call.
+type frameKey struct {
+	module *target.Module
+	addr   uint64
+	name   string // the capture may list other ones
+	guess  bool
+}
+
+// stackFrame is a frame with what was inlined there, outermost first.
+type stackFrame struct {
+	places []stackPlace
+	text   string // the names, as folded stacks have them
+	number uint32 // of the text
 }
 
 // stackPlace is a function, or an inlined function; a module and an offset where the function has
@@ -44,59 +63,90 @@ func (s *Stacks) Add(r *report.Report) {
 		return
 	}
 	if s.known == nil {
-		s.known = make(map[string]*stack)
+		*s = Stacks{known: map[string]*stack{}, frames: map[frameKey]*stackFrame{}, texts: map[string]uint32{}}
 	}
+	program := foldedName(programName(r.Snapshot))
 	for i := range r.Threads {
-		th := &r.Threads[i]
-		if len(th.Frames) == 0 {
-			continue
+		if th := &r.Threads[i]; len(th.Frames) > 0 {
+			s.count(program, th)
 		}
-		st := newStack(r, th)
-		key := st.line()
-		if s.known[key] == nil {
-			s.known[key] = st
-			s.list = append(s.list, st)
-		}
-		s.known[key].count++
-		s.sum++
 	}
+}
+
+// count counts a thread's stack.
+func (s *Stacks) count(program string, th *report.Thread) {
+	n := th.Count()
+	frames := make([]*stackFrame, 0, n)
+	s.key = binary.LittleEndian.AppendUint32(s.key[:0], s.number(program))
+	for i := n - 1; i >= 0; i-- {
+		f := s.frame(numbered(th, i))
+		frames = append(frames, f)
+		s.key = binary.LittleEndian.AppendUint32(s.key, f.number)
+	}
+	st := s.known[string(s.key)]
+	if st == nil {
+		st = &stack{program: program, frames: frames}
+		s.known[string(s.key)] = st
+		s.list = append(s.list, st)
+	}
+	st.count++
+}
+
+// number is that of a text: equal ones have the same.
+func (s *Stacks) number(text string) uint32 {
+	n, ok := s.texts[text]
+	if !ok {
+		n = uint32(len(s.texts))
+		s.texts[text] = n
+	}
+	return n
+}
+
+// frame is what stacks have of a frame.
+func (s *Stacks) frame(f *report.Frame) *stackFrame {
+	tag, _ := doubt(f)
+	key := frameKey{f.Module, f.CallSite, f.Function, strings.HasSuffix(tag, "?]")}
+	out := s.frames[key]
+	if out == nil {
+		out = newStackFrame(f)
+		out.number = s.number(out.text)
+		s.frames[key] = out
+	}
+	return out
 }
 
 // AppendFolded appends the stacks in the form that flamegraph.pl, speedscope and inferno read,
 // one a line: program;outermost;…;innermost count.
 func (s *Stacks) AppendFolded(dst []byte) []byte {
 	for _, st := range s.list {
-		dst = append(append(dst, st.line()...), ' ')
-		dst = append(strconv.AppendInt(dst, int64(st.count), 10), '\n')
+		if st.program != "" {
+			dst = append(append(dst, st.program...), ';')
+		}
+		for i, f := range st.frames {
+			if i > 0 {
+				dst = append(dst, ';')
+			}
+			dst = append(dst, f.text...)
+		}
+		dst = append(strconv.AppendInt(append(dst, ' '), int64(st.count), 10), '\n')
 	}
 	return dst
 }
 
-func (st *stack) line() string {
-	parts := make([]string, 0, len(st.places)+1)
-	if st.program != "" {
-		parts = append(parts, st.program)
+// newStackFrame makes what stacks have of a frame.
+func newStackFrame(f *report.Frame) *stackFrame {
+	module := moduleOf(f)
+	out := &stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, f.CallSite, module}}}
+	for k := len(f.Inlines) - 1; k >= 0; k-- {
+		in := &f.Inlines[k]
+		out.places = append(out.places, stackPlace{foldedName(orUnknown(in.Function)), in.File, in.Line, f.CallSite, module})
 	}
-	for i := range st.places {
-		parts = append(parts, st.places[i].name)
+	names := make([]string, len(out.places))
+	for i := range out.places {
+		names[i] = out.places[i].name
 	}
-	return strings.Join(parts, ";")
-}
-
-// newStack makes the stack of a thread.
-func newStack(r *report.Report, th *report.Thread) *stack {
-	st := &stack{program: foldedName(programName(r.Snapshot))}
-	for i := th.Count() - 1; i >= 0; i-- {
-		f := numbered(th, i)
-		module := moduleOf(f)
-		name, address := foldedName(functionName(f)), f.CallSite
-		st.places = append(st.places, stackPlace{name, f.File, f.Line, address, module})
-		for k := len(f.Inlines) - 1; k >= 0; k-- {
-			in := &f.Inlines[k]
-			st.places = append(st.places, stackPlace{foldedName(orUnknown(in.Function)), in.File, in.Line, address, module})
-		}
-	}
-	return st
+	out.text = strings.Join(names, ";")
+	return out
 }
 
 // functionName is a frame's function without the offset, so that stacks which differ in offsets
@@ -114,5 +164,5 @@ func functionName(f *report.Frame) string {
 
 // foldedName is a name without the characters that separate names in folded stacks.
 func foldedName(name string) string {
-	return strings.NewReplacer(";", ":", "\n", " ").Replace(Text(name))
+	return strings.ReplaceAll(strings.ReplaceAll(Text(name), ";", ":"), "\n", " ")
 }

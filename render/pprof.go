@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 
 	"github.com/backsight/backsight/report"
 	pprof "github.com/google/pprof/profile"
@@ -15,8 +16,10 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p.SampleType = []*pprof.ValueType{{Type: "threads", Unit: "count"}}
 	for _, st := range s.list {
 		sample := &pprof.Sample{Value: []int64{int64(st.count)}}
-		for i := len(st.places) - 1; i >= 0; i-- { // innermost first
-			sample.Location = append(sample.Location, p.location(st.places[i]))
+		for _, f := range slices.Backward(st.frames) { // innermost first
+			for _, at := range slices.Backward(f.places) {
+				sample.Location = append(sample.Location, p.location(at))
+			}
 		}
 		p.Sample = append(p.Sample, sample)
 	}

@@ -25,6 +25,8 @@ type Snapshot struct {
 	// CodeMask has the address bits of code pointers (AArch64 pointer
 	// authentication); 0 means all. Unsigned applies it.
 	CodeMask uint64
+	// Sampled: this is a profile. Threads are moments of a running program, one after the other, and not what ran side by side.
+	Sampled bool
 	// Hooks are the addresses that a tracer of the kernel puts in the place of return
 	// addresses; what stood there is in Thread.Hooked.
 	Hooks []uint64
@@ -50,11 +52,7 @@ type Thread struct {
 	Name    string
 	Regs    cpu.Registers
 	Crashed bool
-	// Waits: the PC in Regs is a return address, that of the call in which the thread waits.
-	Waits bool
-	// AtVector: the PC is that of an exception vector's first instruction, and the other registers in Regs are those of the
-	// code that was interrupted.
-	AtVector bool
+	Standing
 	// Fault is why this thread crashed, where several did; nil: as Snapshot.Fault says.
 	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
@@ -71,15 +69,37 @@ type Thread struct {
 	// Listed is the call chain that the capture itself states, innermost first, as a
 	// kernel's trace or a crash reporter's list does; nil where there is none.
 	Listed []Listed
+	// Moment says when a sample of a profile was taken, nil in other snapshots.
+	Moment *Moment
+	// Inner are the frames in which the kernel ran for the thread, innermost first, as the capture lists them; Regs are then
+	// those of user space.
+	Inner []Listed
 	// Hooked are the calls whose return addresses a tracer replaced, the outermost first. The
 	// list may end in calls that are over already.
 	Hooked []HookedReturn
+	// Task is what the kernel knows of the thread, nil where there is none.
+	Task *Task
+}
+
+// Standing says how a thread's registers are meant.
+type Standing struct {
+	// Waits: the PC in Regs is a return address, that of the call in which the thread waits.
+	Waits bool
+	// AtVector: the PC is that of an exception vector's first instruction, and the other registers in Regs are those of the
+	// code that was interrupted.
+	AtVector bool
 	// Stale: Regs may be older than the memory. Either the kernel saved Regs when the task was
 	// switched out last, and the task may be running since; or the processor could not save
 	// its registers, and an older set was there.
 	Stale bool
-	// Task is what the kernel knows of the thread, nil where there is none.
-	Task *Task
+}
+
+// Moment is when and why a sample was taken.
+type Moment struct {
+	Time   uint64 // in nanoseconds, of a clock of the machine; 0 unknown
+	CPU    int
+	Event  string // "cpu-clock"; "" unknown
+	Period uint64 // how often that happened since the sample before
 }
 
 // Listed is a frame that a capture states. PC is a target address, 0 where only the

@@ -20,6 +20,12 @@ func (f *finder) crossCheck(r *search) {
 	if !table.valid || table.end || table.Switched || table.method != MethodCFI || table.trust < Likely {
 		return
 	}
+	if f.unchecked {
+		if r.frame.Exact {
+			table.limit(Likely, CapUnchecked)
+		}
+		return
+	}
 	several := f.verifier.starts.ofSeveral(r.frame, table)
 	if !r.frame.Exact && !several {
 		return
@@ -50,7 +56,7 @@ func (f *finder) crossCheck(r *search) {
 	byReturn := found && returnsByLink(r.frame, table)
 	sure := byReturn || found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
 	if !sure && (!several || !found) {
-		f.unchecked(r, several)
+		f.unconfirmed(r, several)
 		return
 	}
 	second := search{frame: r.frame, stop: r.stop}
@@ -61,7 +67,7 @@ func (f *finder) crossCheck(r *search) {
 		return
 	}
 	if !sure {
-		f.unchecked(r, several)
+		f.unconfirmed(r, several)
 		return
 	}
 	outvoted := code.valid && (byReturn || f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code))
@@ -74,9 +80,9 @@ func (f *finder) crossCheck(r *search) {
 	r.dispute() // the code or the table is wrong
 }
 
-// unchecked weighs a table's frame of which the code says nothing that counts. What a description of
+// unconfirmed weighs a table's frame of which the code says nothing that counts. What a description of
 // several functions says is not certain then.
-func (f *finder) unchecked(r *search, several bool) {
+func (f *finder) unconfirmed(r *search, several bool) {
 	table := &r.best
 	if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
 		r.dispute()

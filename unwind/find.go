@@ -7,6 +7,7 @@ import (
 // init makes f ask opt's sources.
 func (f *finder) init(opt *Options, lists *sourceLists) {
 	f.lists, f.explain.tell = lists, opt.Explain
+	f.unchecked = opt.Unchecked
 	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, lists.trampolines
 	f.verifier.starts.lists = f.lists
 }
@@ -23,6 +24,9 @@ func (f *finder) find(s *State) search {
 	for _, src := range f.asked(s) {
 		if r.noCaller || (r.best.valid || r.beyond && !s.Exact || r.hooked) && src.Method().basis() == bySearch {
 			break
+		}
+		if f.unchecked && r.answers > 0 && (src.Method() == MethodCode || src.Method().basis() == bySearch) {
+			continue // what the table's rule needs was not captured
 		}
 		switch src := src.(type) {
 		case RuleSource:

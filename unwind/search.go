@@ -14,13 +14,14 @@ type finder struct {
 	packs    bool       // the first rule is packed, for a cache
 	ahead    *lookahead // of callerProven; made when first needed
 
-	account  account
-	payments payments
-	query    Query
-	rule     Rule   // the answer of a RuleSource
-	step     Caller // the answer of a FrameSource
-	codeRule *Rule  // the code's answer in crossCheck; made when first needed
-	lost     candidate
+	unchecked bool // Options.Unchecked
+	account   account
+	payments  payments
+	query     Query
+	rule      Rule   // the answer of a RuleSource
+	step      Caller // the answer of a FrameSource
+	codeRule  *Rule  // the code's answer in crossCheck; made when first needed
+	lost      candidate
 }
 
 // search is the search for the caller of one frame: the best candidate so far, and

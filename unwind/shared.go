@@ -139,7 +139,9 @@ type Options struct {
 	Sources []Source
 	// CallGraph checks call targets; nil: those checks are left out.
 	CallGraph CallGraph
-	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
+	// Unchecked: what a table says of an exact frame is not compared with the code. A profile has too many places for that.
+	Unchecked bool
+	// Shared, if set, is what walkers with the same Sources, CallGraph and Unchecked leave for one
 	// another.
 	Shared *Shared
 	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.

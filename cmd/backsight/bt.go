@@ -32,10 +32,10 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "bt [flags] CAPTURE...",
 		Short: "Backtraces of a capture",
 		Long: `Backtraces of every thread in a capture: a core file of Linux or macOS, JSON
-snapshots, one or many, the memory of a machine that ran Linux (a vmcore, or
---ram FILE@0) or of a microcontroller, crash reports of macOS and iOS, a
-console's log with reports of a kernel or of firmware; plain or compressed. The
-format is recognised by content; "-" is standard input.`,
+snapshots, one or many, the samples of perf record, the memory of a machine that
+ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
+macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
+compressed. The format is recognised by content; "-" is standard input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
@@ -44,6 +44,7 @@ format is recognised by content; "-" is standard input.`,
   backsight bt --sysroot rootfs/ serial.log
   backsight bt vmcore
   backsight bt --dmesg --ram physical.raw@0
+  backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
   backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
@@ -69,7 +70,7 @@ format is recognised by content; "-" is standard input.`,
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
 		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+
-		"folded (for flame graphs) or pprof (both count the stacks of all captures)")
+		"perf (perf script's text), folded (for flame graphs) or pprof (both count the stacks of all captures)")
 	f.BoolVar(&o.style.Registers, "registers", false, "the registers of every thread's innermost frame")
 	f.BoolVar(&o.style.StackUsage, "stack-usage", false, "what each frame takes of the stack, in bytes")
 	f.BoolVar(&o.style.Modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")
@@ -88,7 +89,7 @@ func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 }
 
 // formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "folded", "pprof"}
+var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "perf", "folded", "pprof"}
 
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {

@@ -71,6 +71,8 @@ func (o *output) render(r *report.Report, style render.Style) []byte {
 		return render.AppendApple(nil, r)
 	case "problems":
 		return render.AppendProblems(nil, r)
+	case "perf":
+		return render.AppendPerf(nil, r)
 	}
 	return render.AppendText(nil, r, style)
 }

@@ -188,7 +188,7 @@ func TestNoFrame(t *testing.T) {
 	var regs cpu.Registers
 	psp, _ := snap.Arch.RegByName("psp")
 	regs.Set(psp, 0x2000_1800+8) // of c1
-	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true, Stale: true}}
+	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true, Standing: target.Standing{Stale: true}}}
 	AddTasks(t.Context(), snap)
 	pc, ok := snap.Threads[0].Regs.Lookup(snap.Arch.PC)
 	if !ok || pc != 0x0800_0101 || snap.Threads[0].Name != "fault (task c1)" {

@@ -24,7 +24,7 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked 
 	}
 	for i := range found {
 		t := &found[i]
-		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
+		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Standing: target.Standing{Waits: true}, Stack: t.Stack, Hooked: t.Hooked}
 		if stackGone(t) {
 			th.Stale, th.Stack = true, target.Range{}
 		}

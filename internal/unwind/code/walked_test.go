@@ -46,7 +46,7 @@ func walk(t *testing.T, p codetest.Program, threads []stopped, sources ...backsi
 		if p.Mode != 0 && img.Arch.Status != cpu.NoReg {
 			regs.Set(img.Arch.Status, 1<<img.Arch.StatusModeBit)
 		}
-		snap.Threads = []target.Thread{{Regs: *regs, Waits: s.waits}}
+		snap.Threads = []target.Thread{{Regs: *regs, Standing: target.Standing{Waits: s.waits}}}
 		all, err := u.Backtraces(t.Context(), snap)
 		if err != nil {
 			t.Fatal(err)

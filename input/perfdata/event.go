@@ -1,0 +1,204 @@
+package perfdata
+
+import (
+	"bufio"
+	"container/heap"
+	"context"
+	"io"
+	"slices"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Kinds of events: the kernel's, and from firstOfPerf on those that perf writes itself.
+const (
+	eventMmap        = 1
+	eventLost        = 2
+	eventComm        = 3
+	eventExit        = 4
+	eventThrottle    = 5
+	eventFork        = 7
+	eventSample      = 9
+	eventMmap2       = 10
+	eventLostSamples = 13
+	firstOfPerf      = 64
+	eventAttr        = 64
+	eventTracing     = 66
+	eventBuildID     = 67
+	eventRound       = 68
+	eventAux         = 71
+	eventFeature     = 80
+	eventCompressed  = 81
+	eventCompressed2 = 83
+)
+
+// eventHeader is the size of an event's kind, bits and size.
+const eventHeader = 8
+
+// event is one event. Its body ends with padding to eight bytes.
+type event struct {
+	kind uint32
+	misc uint16
+	body []byte // behind the header; nil: there is none
+	time uint64 // 0: none, in front of all
+	// count tells events of one time apart.
+	count uint64
+}
+
+// readEvent reads an event that is in memory.
+func readEvent(in *bin.Reader) (e event) {
+	e.kind, e.misc = in.U32(), in.U16()
+	size := in.U16()
+	if size < eventHeader || in.Err() != nil {
+		return e
+	}
+	e.body = in.Bytes(uint64(size) - eventHeader)
+	return e
+}
+
+// events are those of a recording, in the order of their times. Each processor has a buffer of its own, and perf writes one
+// after the other: what the first round of all buffers has may lie behind what the second has, but not the third (eventRound).
+type events struct {
+	rec     *recording
+	in      *bufio.Reader
+	left    uint64 // bytes; of a pipe there are any number
+	pipe    bool
+	at      int64 // offset in the file
+	waiting byTime
+	size    int    // bytes that wait
+	count   uint64 // of events that waited
+	round   uint64 // the latest time of the rounds before the one that is read
+	latest  uint64
+	until   uint64 // those that are not later may be told
+	inner   []byte // unpacked
+	packed  unpacker
+	cut     bool
+}
+
+// maxWaiting bounds in bytes the events that wait for others: buffers of perf have half a megabyte a processor. Each takes
+// perEvent besides its own.
+const maxWaiting, perEvent = 16 << 20, 64
+
+func newEvents(r *recording, in io.Reader, data section) *events {
+	e := &events{rec: r, in: bufio.NewReaderSize(in, 1<<18), left: data.size, pipe: data.off == pipeHeader && data.size == 0, at: int64(data.off)}
+	if _, err := io.CopyN(io.Discard, e.in, int64(min(data.off, 1<<62))); err != nil {
+		e.cut = true
+	}
+	return e
+}
+
+// next is the next event by time, ok is false behind the last.
+func (e *events) next(ctx context.Context) (ev event, ok bool) {
+	for !e.cut && (len(e.waiting) == 0 || e.waiting[0].time > e.until && e.size <= maxWaiting) {
+		if ctx.Err() != nil {
+			return ev, false
+		}
+		if ev, ok = e.read(); !ok {
+			e.cut = true
+			break
+		}
+		if ev.kind == eventRound {
+			e.until, e.round = e.round, e.latest
+			continue
+		}
+		e.count++
+		e.latest, ev.count = max(e.latest, ev.time), e.count
+		heap.Push(&e.waiting, ev)
+		e.size += len(ev.body) + perEvent
+	}
+	if len(e.waiting) == 0 {
+		return ev, false
+	}
+	ev = heap.Pop(&e.waiting).(event)
+	e.size -= len(ev.body) + perEvent
+	return ev, true
+}
+
+// byTime is a heap of events; those of one time are in the order in which they were read.
+type byTime []event
+
+func (h byTime) Len() int { return len(h) }
+func (h byTime) Less(i, j int) bool {
+	return h[i].time < h[j].time || h[i].time == h[j].time && h[i].count < h[j].count
+}
+func (h byTime) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byTime) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *byTime) Pop() any {
+	last := len(*h) - 1
+	ev := (*h)[last]
+	(*h)[last] = event{}
+	*h = (*h)[:last]
+	return ev
+}
+
+// read reads the next event of the file, unpacked.
+func (e *events) read() (ev event, ok bool) {
+	for {
+		if ev, ok = e.unpacked(); !ok {
+			if ev, ok = e.stored(); !ok {
+				return ev, false
+			}
+		}
+		switch ev.kind {
+		case eventCompressed, eventCompressed2:
+			e.inner = append(slices.Clip(e.inner[:min(len(e.inner), maxEvent)]), e.packed.unpack(packedBytes(&ev, e.rec.big))...)
+			continue
+		case eventTracing, eventAux: // what follows is no event
+			in := bin.New(ev.body, e.rec.big)
+			if n := in.U64(); ev.kind == eventAux {
+				e.skip(n)
+			} else {
+				e.skip((n&0xffffffff + 7) &^ 7)
+			}
+			continue
+		}
+		ev.time = e.rec.timeOf(&ev)
+		return ev, true
+	}
+}
+
+// maxEvent bounds the size of an event.
+const maxEvent = 1<<16 - 1
+
+// unpacked is the next event of those that were unpacked, if it is whole: the rest may stand in the next packed one.
+func (e *events) unpacked() (ev event, ok bool) {
+	in := bin.New(e.inner, e.rec.big)
+	if ev = readEvent(&in); ev.body == nil {
+		return ev, false
+	}
+	e.inner = e.inner[in.Offset():]
+	return ev, true
+}
+
+// stored reads an event as it is stored.
+func (e *events) stored() (ev event, ok bool) {
+	var head [eventHeader]byte
+	if !e.pipe && e.left < eventHeader || !e.fill(head[:]) {
+		return ev, false
+	}
+	in := bin.New(head[:], e.rec.big)
+	ev.kind, ev.misc = in.U32(), in.U16()
+	size := int(in.U16())
+	if size < eventHeader {
+		e.rec.issue("the event at %#x has a size of %d bytes; what follows is not read", e.at-eventHeader, size)
+		return ev, false
+	}
+	ev.body = make([]byte, size-eventHeader)
+	return ev, e.fill(ev.body)
+}
+
+// fill reads as many bytes as b has.
+func (e *events) fill(b []byte) bool {
+	n, err := io.ReadFull(e.in, b)
+	e.at += int64(n)
+	e.left -= min(e.left, uint64(n))
+	return err == nil
+}
+
+// skip leaves bytes out.
+func (e *events) skip(n uint64) {
+	k, err := io.CopyN(io.Discard, e.in, int64(min(n, 1<<62)))
+	e.at += k
+	e.left -= min(e.left, uint64(k))
+	e.cut = e.cut || err != nil
+}

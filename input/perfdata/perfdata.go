@@ -1,0 +1,86 @@
+// Package perfdata reads the recordings of Linux' perf record: registers and a copy of the stack of each sample, the calls
+// that the kernel found itself, and which files the programs had mapped.
+//
+//	file header, attributes: which fields a sample has
+//	data     events ─► in the order of their times ─► processes: names, mappings
+//	                                              └─► samples, some of one process each ─► target.Snapshot
+//	features build IDs of the files, the processor's name
+//
+// A recording through a pipe has no file header's sections: attributes and features are events there.
+//
+// Specifications: Linux' tools/perf/Documentation/perf.data-file-format.txt, include/uapi/linux/perf_event.h,
+// arch/*/include/uapi/asm/perf_regs.h, tools/lib/perf/include/perf/event.h.
+package perfdata
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/target"
+)
+
+// Format describes this package to input.Open.
+func Format() input.Format {
+	return input.Format{Name: "perf.data", Sniff: sniff, Open: open}
+}
+
+// magic are the first bytes as a little-endian and as a big-endian machine write them.
+const little, big = "PERFILE2", "2ELIFREP"
+
+func sniff(head []byte) bool {
+	return len(head) >= pipeHeader && (string(head[:8]) == little || string(head[:8]) == big)
+}
+
+// recording is a file that is read.
+type recording struct {
+	name  string
+	big   bool
+	attrs attributes
+	// machine is the processor's name as uname has it, "" unknown; arch, once it is known, the processor.
+	machine string
+	arch    *cpu.Arch
+	release string
+	ids     map[string][]byte // build IDs by the file's name
+	names   []string          // of the events, in the order of attrs
+	issues  []target.Issue
+}
+
+// Headers: of a pipe, magic and size; of a file the sections of attributes, data and event types, and the features behind
+// these.
+const pipeHeader, fileHeader, featureBits = 16, 104, 256
+
+func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+	r := &recording{name: c.Name, big: string(c.Head[:8]) == big, ids: map[string][]byte{}}
+	in := bin.New(c.Head, r.big)
+	in.Skip(8)
+	data := section{off: pipeHeader}
+	if in.U64() != pipeHeader {
+		all, broken := c.Bytes(ctx)
+		if len(all) < fileHeader {
+			return nil, r.errorf(int64(len(all)), "a recording of perf that ends within its header")
+		}
+		data = r.header(all)
+		if broken != nil {
+			r.issue("%v", broken)
+		} else if data.off+data.size > uint64(len(all)) {
+			r.issue("the recording is cut short: of %d bytes of events %d are there", data.size, uint64(len(all))-min(data.off, uint64(len(all))))
+		}
+	}
+	s := newStream(r, env, newEvents(r, c.Stream(), data))
+	if err := s.first(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// issue notes what is wrong with the recording.
+func (r *recording) issue(format string, args ...any) {
+	r.issues = append(r.issues, target.Issue{Kind: target.IssueCapture, Subject: r.name, Text: r.name + ": " + fmt.Sprintf(format, args...)})
+}
+
+func (r *recording) errorf(off int64, format string, args ...any) error {
+	return &input.Error{Path: r.name, Offset: off, Reason: fmt.Sprintf(format, args...)}
+}

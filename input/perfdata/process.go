@@ -1,0 +1,197 @@
+package perfdata
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/target"
+)
+
+// process is a process as the events so far tell of it.
+type process struct {
+	pid      uint32
+	names    map[uint32]string // of its threads
+	maps     []mapping         // sorted, none overlaps another
+	shared   bool              // maps are another process's, too
+	modules  []*target.Module  // of maps; nil: not yet made
+	pending  *target.Snapshot  // with samples that were taken while maps were as they are
+	captured int               // bytes of stacks in pending
+}
+
+// mapping is code of a file in the address space.
+type mapping struct {
+	target.Range
+	off     uint64
+	name    string
+	buildID []byte
+	exec    bool // and a file's
+	module  *target.Module
+}
+
+// Bounds: a system has some ten thousand processes, a process some thousand threads and some hundred mappings of code.
+const maxProcesses, maxNames, maxMaps = 1 << 16, 1 << 12, 1 << 11
+
+// Bits of an event's misc: the second half of COMM's and MMAP2's.
+const commExec, mmapData, mmapBuildID = 1 << 13, 1 << 13, 1 << 14
+
+// protExec is mmap's PROT_EXEC.
+const protExec = 4
+
+// mapped reads MMAP or MMAP2: process, thread, address, length, offset; of MMAP2 device, inode and generation, or the build ID,
+// then protection and flags; the name.
+func mapped(ev *event, big bool) (pid uint32, m mapping, ok bool) {
+	in := bin.New(ev.body, big)
+	pid = in.U32()
+	in.Skip(4)
+	m.exec = ev.misc&mmapData == 0
+	m.Lo = in.U64()
+	m.Hi = m.Lo + in.U64()
+	m.off = in.U64()
+	if ev.kind == eventMmap2 {
+		if n := in.U8(); ev.misc&mmapBuildID != 0 && n <= sha1 {
+			in.Skip(3)
+			m.buildID = bytes.Clone(in.Bytes(sha1))[:n]
+		} else {
+			in.Skip(7 + 8 + 8)
+		}
+		m.exec = in.U32()&protExec != 0
+		in.Skip(4)
+	}
+	m.name = in.CString()
+	m.exec = m.exec && isFile(m.name)
+	return pid, m, in.Err() == nil && m.Lo < m.Hi
+}
+
+// isFile tells whether a name is that of a binary, and not of memory.
+func isFile(name string) bool {
+	return name == "[vdso]" || strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "//anon") && !strings.HasPrefix(name, "/dev/zero")
+}
+
+// changes tells whether a mapping changes what is known of code.
+func (p *process) changes(m *mapping) bool {
+	first, last := p.over(m)
+	return m.exec || first < last
+}
+
+// over are the mappings, from first to before last, that lie where another is made.
+func (p *process) over(m *mapping) (first, last int) {
+	first = sort.Search(len(p.maps), func(i int) bool { return p.maps[i].Hi > m.Lo })
+	for last = first; last < len(p.maps) && p.maps[last].Lo < m.Hi; {
+		last++
+	}
+	return first, last
+}
+
+// add maps something; what was mapped there before is gone.
+func (s *stream) add(p *process, m mapping) {
+	if p.shared {
+		if p.shared = false; s.room.Draw(len(p.maps)) {
+			p.maps = slices.Clone(p.maps)
+		} else {
+			p.maps = nil
+		}
+	}
+	first, last := p.over(&m)
+	var now []mapping
+	if first < last && p.maps[first].Lo < m.Lo {
+		left := p.maps[first]
+		left.Hi, left.module = m.Lo, nil
+		now = append(now, left)
+	}
+	if m.exec {
+		now = append(now, m)
+	}
+	if first < last && p.maps[last-1].Hi > m.Hi {
+		right := p.maps[last-1]
+		right.off, right.Lo, right.module = right.off+m.Hi-right.Lo, m.Hi, nil
+		now = append(now, right)
+	}
+	p.modules = nil
+	if p.maps = slices.Replace(p.maps, first, last, now...); len(p.maps) > maxMaps {
+		p.maps = p.maps[:maxMaps]
+	}
+}
+
+// name is a thread's name, else the process's.
+func (p *process) name(tid uint32) string {
+	if n, ok := p.names[tid]; ok {
+		return n
+	}
+	return p.names[p.pid]
+}
+
+func (p *process) rename(tid uint32, name string) {
+	if p.names == nil {
+		p.names = map[uint32]string{}
+	}
+	if _, has := p.names[tid]; has || len(p.names) < maxNames {
+		p.names[tid] = name
+	}
+}
+
+// load makes modules of the mappings.
+func (s *stream) load(p *process) {
+	p.modules = make([]*target.Module, 0, len(p.maps))
+	var list target.Snapshot
+	for i := range p.maps {
+		m := &p.maps[i]
+		if m.module == nil {
+			m.module = s.module(p, m)
+		}
+		if n := len(list.Modules); n > 0 && list.Modules[n-1].Name == m.name && list.Modules[n-1].Contains(m.Lo) {
+			continue // a further segment of a file that was placed
+		}
+		list.Modules = append(list.Modules, m.module)
+	}
+	more, issues := s.env.Files.NamedModules(list.Modules, s.rec.arch)
+	s.rec.issues = append(s.rec.issues, issues...)
+	list.Modules = append(list.Modules, more...)
+	list.SortModules()
+	p.modules = list.Modules
+}
+
+// module is the binary of a mapping; without an image where the file is not at hand.
+func (s *stream) module(p *process, m *mapping) *target.Module {
+	id := m.buildID
+	if id == nil {
+		id = s.rec.ids[m.name]
+	}
+	if m.name != "[vdso]" {
+		ref := input.BinaryRef{Name: m.name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
+		img, issues := s.env.Files.Find(ref)
+		if exe := s.env.Files.Exe(); exe != "" && p.runs(m.name) {
+			img, issues = s.env.Files.Use(exe, ref)
+		}
+		s.note(issues)
+		if img != nil {
+			if bias, ok := m.bias(img); ok {
+				return target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
+			}
+		}
+	}
+	return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo - m.off, BuildID: id}
+}
+
+// runs tells whether a file is the program: its name, of which the kernel keeps 15 bytes (TASK_COMM_LEN), is the process's.
+func (p *process) runs(file string) bool {
+	const kept = 15
+	name := path.Base(file)
+	return name[:min(len(name), kept)] == p.name(p.pid)
+}
+
+// bias is where the image lies of which a mapping has code.
+func (m *mapping) bias(img *image.Image) (bias uint64, ok bool) {
+	for i := range img.Segments {
+		seg := &img.Segments[i]
+		if seg.Exec && m.off < seg.FileOff+uint64(len(seg.Data)) && seg.FileOff < m.off+(m.Hi-m.Lo) {
+			return m.Lo - m.off - (seg.Addr - seg.FileOff), true
+		}
+	}
+	return 0, false
+}

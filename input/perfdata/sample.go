@@ -1,0 +1,205 @@
+package perfdata
+
+import (
+	"math/bits"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Bits of perf_event_attr.sample_type.
+const (
+	hasIP         = 1 << 0
+	hasTID        = 1 << 1
+	hasTime       = 1 << 2
+	hasAddr       = 1 << 3
+	hasRead       = 1 << 4
+	hasCallchain  = 1 << 5
+	hasID         = 1 << 6
+	hasCPU        = 1 << 7
+	hasPeriod     = 1 << 8
+	hasStreamID   = 1 << 9
+	hasRaw        = 1 << 10
+	hasBranches   = 1 << 11
+	hasRegsUser   = 1 << 12
+	hasStackUser  = 1 << 13
+	hasIdentifier = 1 << 16
+)
+
+// Bits of perf_event_attr.read_format, of branch_sample_type, and the flag by which all events tell their time.
+const (
+	readEnabled   = 1 << 0
+	readRunning   = 1 << 1
+	readID        = 1 << 2
+	readGroup     = 1 << 3
+	readLost      = 1 << 4
+	branchIndex   = 1 << 17
+	branchCounter = 1 << 19
+	sampleIDAll   = 1 << 18
+)
+
+// layout is what an attribute says of the events recorded for it.
+type layout struct {
+	fields, read, branches, regs uint64
+	idAll                        bool
+}
+
+// readLayout reads perf_event_attr, of which old kernels write a shorter one.
+func readLayout(attr []byte, big bool) layout {
+	at := func(off uint64) uint64 {
+		in := bin.NewAt(attr, off, big)
+		return in.U64()
+	}
+	return layout{fields: at(24), read: at(32), idAll: at(40)&sampleIDAll != 0, branches: at(72), regs: at(80)}
+}
+
+// maxAttributes bounds the attributes of a recording, maxIDs their IDs: one an event and processor.
+const maxAttributes, maxIDs = 1 << 10, 1 << 20
+
+// attributes are those of a recording.
+type attributes struct {
+	list []layout
+	ids  map[uint64]int // the attribute of an ID
+}
+
+// add adds an attribute and its IDs.
+func (a *attributes) add(l layout, ids []byte, big bool) {
+	if a.ids == nil {
+		a.ids = map[uint64]int{}
+	}
+	for in := bin.New(ids, big); in.Len() >= 8 && len(a.ids) < maxIDs; {
+		a.ids[in.U64()] = len(a.list)
+	}
+	a.list = append(a.list, l)
+}
+
+// of is the layout of a sample: the ID stands first where attributes differ, or at one place in all.
+func (a *attributes) of(body []byte, big bool) *layout {
+	if len(a.list) == 0 {
+		return nil
+	}
+	l := &a.list[0]
+	if len(a.list) == 1 {
+		return l
+	}
+	in := bin.New(body, big)
+	if l.fields&hasIdentifier == 0 {
+		if l.fields&hasID == 0 {
+			return l
+		}
+		in.Skip(8 * uint64(bits.OnesCount64(l.fields&(hasIP|hasTID|hasTime|hasAddr))))
+	}
+	if i, ok := a.ids[in.U64()]; ok {
+		return &a.list[i]
+	}
+	return l
+}
+
+// sample is what a sample says.
+type sample struct {
+	ip, time, period uint64
+	pid, tid, cpu    uint32
+	chain            []byte // words
+	abi              uint64 // of regs: 0 none, 1 of 32 bits, 2 of 64
+	regs             []byte // words, for each bit of layout.regs
+	stack            []byte // from SP on
+}
+
+// readSample reads a sample, as far as that can be read. Fields behind the stack are not looked at.
+func (l *layout) readSample(body []byte, big bool) (s sample, ok bool) {
+	in := bin.New(body, big)
+	word := func(field uint64) (v uint64) {
+		if l.fields&field != 0 {
+			v = in.U64()
+		}
+		return v
+	}
+	word(hasIdentifier)
+	s.ip = word(hasIP)
+	if l.fields&hasTID != 0 {
+		s.pid, s.tid = in.U32(), in.U32()
+	}
+	s.time = word(hasTime)
+	word(hasAddr)
+	word(hasID)
+	word(hasStreamID)
+	if l.fields&hasCPU != 0 {
+		s.cpu = in.U32()
+		in.Skip(4)
+	}
+	s.period = word(hasPeriod)
+	l.skipRead(&in)
+	if n := word(hasCallchain); n > 0 {
+		s.chain = in.Bytes(8 * min(n, uint64(in.Len())))
+	}
+	if l.fields&hasRaw != 0 {
+		in.Skip(uint64(in.U32()))
+	}
+	l.skipBranches(&in)
+	if s.abi = word(hasRegsUser); s.abi != 0 {
+		s.regs = in.Bytes(8 * uint64(bits.OnesCount64(l.regs)))
+	}
+	if n := word(hasStackUser); n > 0 {
+		copied := in.Bytes(n)
+		s.stack = copied[:min(in.U64(), uint64(len(copied)))]
+	}
+	return s, in.Err() == nil
+}
+
+// skipRead skips the counters that a sample may have.
+func (l *layout) skipRead(in *bin.Reader) {
+	if l.fields&hasRead == 0 {
+		return
+	}
+	times := uint64(bits.OnesCount64(l.read & (readEnabled | readRunning)))
+	each := 1 + uint64(bits.OnesCount64(l.read&(readID|readLost)))
+	n := uint64(1)
+	if l.read&readGroup != 0 {
+		n = min(in.U64(), uint64(in.Len()))
+	}
+	in.Skip(8 * (times + n*each))
+}
+
+// skipBranches skips the branches that a sample may have.
+func (l *layout) skipBranches(in *bin.Reader) {
+	if l.fields&hasBranches == 0 {
+		return
+	}
+	n := min(in.U64(), uint64(in.Len()))
+	if l.branches&branchIndex != 0 {
+		in.Skip(8)
+	}
+	in.Skip(24 * n)
+	if l.branches&branchCounter != 0 {
+		in.Skip(8 * n)
+	}
+}
+
+// timeOf is the time of an event, 0 where it tells none. Events that are no samples have it behind all else.
+func (r *recording) timeOf(e *event) uint64 {
+	l := r.attrs.of(e.body, r.big)
+	switch {
+	case l == nil || l.fields&hasTime == 0 || e.kind >= firstOfPerf:
+		return 0
+	case e.kind == eventSample:
+		in := bin.NewAt(e.body, 8*uint64(bits.OnesCount64(l.fields&(hasIdentifier|hasIP|hasTID))), r.big)
+		return in.U64()
+	case !l.idAll:
+		return 0
+	}
+	behind := 8 * (1 + bits.OnesCount64(l.fields&(hasID|hasStreamID|hasCPU|hasIdentifier)))
+	if len(e.body) < behind {
+		return 0
+	}
+	in := bin.NewAt(e.body, uint64(len(e.body)-behind), r.big)
+	return in.U64()
+}
+
+// name is the name of the event that a layout is of, "" unknown.
+func (a *attributes) name(l *layout, names []string) string {
+	for i := range a.list {
+		if l == &a.list[i] && i < len(names) {
+			return names[i]
+		}
+	}
+	return ""
+}

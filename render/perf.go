@@ -1,0 +1,54 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+)
+
+// AppendPerf appends each thread as perf script writes a sample, innermost frame first, which FlameGraph's
+// stackcollapse-perf.pl, speedscope and hotspot read:
+//
+//	netd  4321/4322  [001]    12.345678:    1000000 cpu-clock:
+//		    5581b0c0f1a4 leaf+0x14 (/usr/sbin/netd)
+//		    5581b0c0f1b0 mid (inlined)
+//		    5581b0c0f1b0 serve+0x20 (/usr/sbin/netd)
+func AppendPerf(dst []byte, r *report.Report) []byte {
+	if r.Snapshot == nil {
+		return dst
+	}
+	for i := range r.Threads {
+		th := &r.Threads[i]
+		m := th.Moment
+		if m == nil {
+			m = &target.Moment{Period: 1}
+		}
+		const nano, micro = 1_000_000_000, 1_000
+		dst = appendText(dst, orUnknown(th.Name))
+		dst = fmt.Appendf(dst, " %7d/%-7d [%03d] %5d.%06d: %10d ", r.Snapshot.PID, th.ID, m.CPU, m.Time/nano, m.Time%nano/micro, m.Period)
+		dst = append(appendText(dst, orUnknown(m.Event)), ":\n"...)
+		for k := range th.Count() {
+			dst = appendPerfFrame(dst, numbered(th, k))
+		}
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+func appendPerfFrame(dst []byte, f *report.Frame) []byte {
+	for k := range f.Inlines {
+		dst = fmt.Appendf(dst, "\t%16x ", f.PC)
+		dst = append(appendText(dst, orUnknown(f.Inlines[k].Function)), " (inlined)\n"...)
+	}
+	name, module := "[unknown]", "[unknown]"
+	if f.Function != "" {
+		name = f.Function + offset(f.PC-f.FunctionAt())
+	}
+	if f.Module != nil {
+		module = f.Module.Name
+	}
+	dst = fmt.Appendf(dst, "\t%16x ", f.PC)
+	dst = append(appendText(dst, name), " ("...)
+	return append(appendText(dst, module), ")\n"...)
+}
