@@ -41,6 +41,10 @@ func TestFramesOfSharedStack(t *testing.T) {
 	if len(frames) != 33 || stop.Reason != unwind.StopCost {
 		t.Errorf("%d frames, stop %v", len(frames), stop)
 	}
+	snap.Sampled = true // one thread, at many moments
+	if got := unwind.NewAllowance(snap).Limits(&snap.Threads[0], 1); got.Frames != 0 {
+		t.Errorf("a sample of a profile may have %d frames", got.Frames)
+	}
 }
 
 // TestAllowance: what finding callers costs is taken off what the threads may cost together,

@@ -62,7 +62,7 @@ func NewAllowance(snap *target.Snapshot) *Allowance {
 		}
 	}
 	a := &Allowance{snap: snap, cost: budget.New("instructions analysed", allowanceFloor, code/bytesPerCost)}
-	if len(snap.Threads) > 1 {
+	if len(snap.Threads) > 1 && !snap.Sampled {
 		a.stacks = make(map[target.Range]uint64) // at most one a thread
 		for i := range snap.Threads {
 			a.stacks[snap.StackOf(&snap.Threads[i])]++
