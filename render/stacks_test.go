@@ -9,15 +9,21 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestFolded: equal stacks of several captures are counted, outermost first; an inlined
-// function is a place of its own, a guess has its mark, and nothing in a name separates.
-func TestFolded(t *testing.T) {
+// counted are the stacks of three captures, of which two are equal, and of one without a backtrace.
+func counted(t *testing.T) *render.Stacks {
 	var s render.Stacks
 	other := sample(t)
 	other.Threads[0].Frames[0].Function = "a;b\x1b"
 	for _, r := range []*report.Report{sample(t), {}, sample(t), other} {
 		s.Add(r)
 	}
+	return &s
+}
+
+// TestFolded: equal stacks of several captures are counted, outermost first; an inlined
+// function is a place of its own, a guess has its mark, and nothing in a name separates.
+func TestFolded(t *testing.T) {
+	s := counted(t)
 	const callers = "firmware.elf;firmware.elf+0x52d0?;firmware.elf+0x1284;mybacktrace;leaf;"
 	want := callers + "hello 2\n" + callers + `a:b\x1b 1` + "\n"
 	if got := string(s.AppendFolded(nil)); got != want {
@@ -51,5 +57,22 @@ func TestPprof(t *testing.T) {
 	const want = "hello leaf mybacktrace firmware.elf+0x1284 firmware.elf+0x52d0?"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestFlame: a node for each function below those that called it, as wide as its share; names are escaped.
+func TestFlame(t *testing.T) {
+	got := string(counted(t).AppendFlame(nil, "Toy <1>"))
+	for _, want := range []string{
+		"<h1>Toy &lt;1&gt;</h1>", "<span>3 stacks</span> <span>2 different ones</span>",
+		`style="width:100.00%" data-n="3"><button class="c1" title="mybacktrace (3, 100.00 %) /lib/firmware.elf">mybacktrace</button>`,
+		`style="width:66.67%" data-n="2"`, `style="width:33.33%" data-n="1"`, `class="guess" title="firmware.elf+0x52d0? (3,`, `a:b\x1b`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if n := strings.Count(got, "<div"); n != strings.Count(got, "</div>") {
+		t.Errorf("%d elements begin, %d end", n, strings.Count(got, "</div>"))
 	}
 }

@@ -34,7 +34,7 @@ func (o *output) use(format, title string) error {
 			return errors.New("--format pprof writes bytes that a terminal cannot show: redirect it")
 		}
 		o.stacks = new(render.Stacks)
-	case "folded":
+	case "folded", "flame":
 		o.stacks = new(render.Stacks)
 	}
 	return nil
@@ -111,6 +111,8 @@ func (o *output) end() error {
 	switch {
 	case o.format == "folded":
 		return o.write(text(o.stacks.AppendFolded(nil)))
+	case o.format == "flame":
+		return o.write(text(o.stacks.AppendFlame(nil, o.title)))
 	case o.format == "pprof":
 		b, err := o.stacks.AppendPprof(nil)
 		if err != nil {

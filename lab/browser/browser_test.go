@@ -16,9 +16,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// page makes a page of the core file that is in the repository, and opens it. Everything
-// that the browser complains about fails the test.
+// page is a page of the core file that is in the repository. Everything that the browser complains about fails the test.
 func page(t *testing.T) context.Context {
+	t.Helper()
+	return show(t, ".frame", "-f", "html", "--sysroot", "testdata/mips-deref/modules", "testdata/mips-deref/core.gz")
+}
+
+// show makes a page by the arguments of bt, and waits until an element is seen.
+func show(t *testing.T, element string, args ...string) context.Context {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -30,8 +35,7 @@ func page(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("no Chromium")
 	}
-	html, err := exec.Command("go", "-C", "../..", "run", "./cmd/backsight", "bt", "-f", "html",
-		"--sysroot", "testdata/mips-deref/modules", "testdata/mips-deref/core.gz").Output()
+	html, err := exec.Command("go", append([]string{"-C", "../..", "run", "./cmd/backsight", "bt"}, args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,7 @@ func page(t *testing.T) context.Context {
 			t.Errorf("%s: %s", e.Entry.Level, e.Entry.Text)
 		}
 	})
-	run(t, ctx, chromedp.Navigate("file://"+file), chromedp.WaitVisible(".frame", chromedp.ByQuery))
+	run(t, ctx, chromedp.Navigate("file://"+file), chromedp.WaitVisible(element, chromedp.ByQuery))
 	return ctx
 }
 
@@ -119,5 +123,26 @@ func TestColours(t *testing.T) {
 		if c := eval[float64](t, ctx, contrast); c < 4.5 {
 			t.Errorf("%s: a contrast of %.2f", scheme, c)
 		}
+	}
+}
+
+// TestFlame: a click makes a function as wide as the graph, a search counts the stacks that have a function.
+func TestFlame(t *testing.T) {
+	ctx := show(t, "#flame button", "-f", "flame", "-e", "testdata/perf-x86_64/profile.sym", "testdata/perf-x86_64/perf.data")
+	const width = `document.querySelector('button[title^="parse"]').offsetWidth / document.querySelector('#flame').offsetWidth`
+	if w := eval[float64](t, ctx, width); w > 0.5 {
+		t.Errorf("parse.constprop.0, which 14 of 26 stacks have at four places, is %.2f wide", w)
+	}
+	run(t, ctx, chromedp.Click(`button[title^="parse"]`, chromedp.ByQuery))
+	if w := eval[float64](t, ctx, width); w < 0.9 {
+		t.Errorf("a click makes a function %.2f wide", w)
+	}
+	run(t, ctx, chromedp.SendKeys("#search", "PARSE", chromedp.ByQuery))
+	if s := eval[string](t, ctx, `document.getElementById("found").value`); s != "14 of 26, 53.8 %" {
+		t.Errorf("found %q", s)
+	}
+	run(t, ctx, chromedp.EmulateViewport(360, 800))
+	if w := eval[int](t, ctx, `document.documentElement.scrollWidth`); w > 360 {
+		t.Errorf("the page is %d pixels wide on a screen of 360", w)
 	}
 }
