@@ -33,17 +33,23 @@ func main() {
 		stack.Reserve()
 		code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}()
-	exit := result(ctx, code)
+	exit := result(ctx, code, patience(os.Args[1:]))
 	tidy() // what still runs has no files to finish
 	os.Exit(exit)
 }
 
 // patience is how long an interrupted command may take to end in order. Not all that it does
-// looks at the context: a function's analysis, the decompression of a kernel.
-const patience = 20 * time.Millisecond
+// looks at the context: a function's analysis, the decompression of a kernel. A recording is interrupted
+// to be written; a second signal ends it at once.
+func patience(args []string) time.Duration {
+	if len(args) > 0 && args[0] == "record" {
+		return time.Hour
+	}
+	return 20 * time.Millisecond
+}
 
 // result waits for a command's exit code. A user who interrupts waits for nobody.
-func result(ctx context.Context, code <-chan int) int {
+func result(ctx context.Context, code <-chan int, patience time.Duration) int {
 	select {
 	case c := <-code:
 		return c
@@ -148,7 +154,7 @@ wrong usage; 130 and 143 a signal ended it (SIGINT, SIGTERM).`,
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newExport(stderr), newWatch(stdout, stderr), newAnnotate(stdout, stderr), newAddr(stdout, stderr),
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newExport(stderr), newWatch(stdout, stderr), newRecord(stdout, stderr), newAnnotate(stdout, stderr), newAddr(stdout, stderr),
 		newSchema(), newVersion(), newMan(root))
 	root.SetOut(&lastError{w: stdout})
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,8 @@ type session struct {
 	unwinder *backsight.Unwinder
 	names    backsight.Symbolizer
 	files    *input.Files
-	several  bool // captures
+	several  bool      // captures
+	reader   io.Reader // what to read instead of a file; nil: none
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -152,6 +154,8 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 		var o opened
 		if env := s.opt.memory.env(s.files); files[0] == memoryAlone {
 			o.stream, o.err = backsight.OpenMemory(ctx, env)
+		} else if s.reader != nil {
+			o.stream, o.err = backsight.OpenReader(ctx, files[0], s.reader, env)
 		} else {
 			o.stream, o.err = backsight.OpenSet(ctx, files, env)
 		}

@@ -70,7 +70,7 @@ func mapped(ev *event, big bool) (pid uint32, m mapping, ok bool) {
 
 // isFile tells whether a name is that of a binary, and not of memory.
 func isFile(name string) bool {
-	return name == "[vdso]" || strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "//anon") && !strings.HasPrefix(name, "/dev/zero")
+	return name == vdsoName || strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "//anon") && !strings.HasPrefix(name, "/dev/zero")
 }
 
 // changes tells whether a mapping changes what is known of code.
@@ -162,17 +162,18 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 	if id == nil {
 		id = s.rec.ids[m.name]
 	}
-	if m.name != "[vdso]" {
-		ref := input.BinaryRef{Name: m.name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
-		img, issues := s.env.Files.Find(ref)
-		if exe := s.env.Files.Exe(); exe != "" && p.runs(m.name) {
-			img, issues = s.env.Files.Use(exe, ref)
-		}
-		s.note(issues)
-		if img != nil {
-			if bias, ok := m.bias(img); ok {
-				return target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
-			}
+	if m.name == vdsoName {
+		return s.vdso(m)
+	}
+	ref := input.BinaryRef{Name: m.name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
+	img, issues := s.env.Files.Find(ref)
+	if exe := s.env.Files.Exe(); exe != "" && p.runs(m.name) {
+		img, issues = s.env.Files.Use(exe, ref)
+	}
+	s.note(issues)
+	if img != nil {
+		if bias, ok := m.bias(img); ok {
+			return target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
 		}
 	}
 	return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo - m.off, BuildID: id}

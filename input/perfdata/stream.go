@@ -26,6 +26,7 @@ type stream struct {
 	ended     bool
 	noted     map[string]bool
 	kernel    kernel
+	own       ownVDSO
 	room      budget.Budget    // of mappings that are copied, for processes that were forked
 	head      *target.Snapshot // read while the recording was opened
 }

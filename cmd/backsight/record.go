@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/backsight/backsight/internal/outfile"
+	"github.com/backsight/backsight/internal/perfevent"
+	"github.com/spf13/cobra"
+)
+
+// recordOptions are the flags of record.
+type recordOptions struct {
+	bt       btOptions // where binaries are, which names frames have, the format
+	pid      int
+	sample   perfevent.Options
+	duration time.Duration
+	output   string
+}
+
+// recordFormats are the values of --format.
+var recordFormats = []string{"flame", "folded", "pprof", "perf", "jsonl", "data"}
+
+func newRecord(stdout, stderr io.Writer) *cobra.Command {
+	var o recordOptions
+	cmd := &cobra.Command{
+		Use:   "record [flags] -p PID | -- COMMAND [ARGUMENT]...",
+		Short: "A profile of a running program",
+		Long: `Takes samples of a program while it runs, and of those that it starts: registers
+and a copy of the stack, unwound at once. On Linux; the kernel must allow it.
+Ends with the program, after --duration, or when interrupted.`,
+		Example: `  backsight record -f flame -o profile.html -- make
+  backsight record -p 1234 --duration 10s -f pprof -o profile.pb.gz
+  backsight record -f data -o perf.data -- ./program`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (o.pid == 0) == (len(args) == 0) {
+				return errors.New("record: name a process (-p PID) or a command (-- COMMAND)")
+			}
+			return o.run(cmd.Context(), args, stdout, stderr)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.IntVarP(&o.pid, "pid", "p", 0, "the process `PID`, with all of its threads")
+	f.IntVarP(&o.sample.Frequency, "frequency", "F", 99, "`N` samples in a second of running time")
+	f.IntVar(&o.sample.Stack, "stack", 16<<10, "copy `BYTES` of the stack with each sample")
+	f.BoolVar(&o.sample.Kernel, "kernel", false, "samples in the kernel, too")
+	f.DurationVar(&o.duration, "duration", 0, "end after `TIME`: 10s, 1m")
+	f.StringVarP(&o.bt.format, "format", "f", "folded", "`FORMAT`: "+strings.Join(recordFormats, ", ")+" (data: a recording as perf record makes it)")
+	f.StringVarP(&o.output, "output", "o", "", "write to `FILE`, not to standard output")
+	o.bt.files.add(f)
+	o.bt.names.add(f)
+	complete(cmd, recordFormats, nil)
+	return cmd
+}
+
+func (o *recordOptions) run(ctx context.Context, command []string, stdout, stderr io.Writer) error {
+	if !slices.Contains(recordFormats, o.bt.format) {
+		return fmt.Errorf("--format %q is none of %s", o.bt.format, strings.Join(recordFormats, ", "))
+	}
+	if s := o.sample.Stack; s < 8 || s > perfevent.MaxStack || s%8 != 0 || o.sample.Frequency < 1 {
+		return fmt.Errorf("--stack wants a multiple of 8 up to %d, --frequency a number above 0", perfevent.MaxStack)
+	}
+	recorder, err := o.start(command, stdout, stderr)
+	if err != nil {
+		return &failure{exitNone, fmt.Errorf("record: %w", err)}
+	}
+	defer recorder.Close()
+	recording, stop := ctx, context.CancelFunc(func() {})
+	if o.duration > 0 {
+		recording, stop = context.WithTimeout(ctx, o.duration)
+	}
+	defer stop()
+	if o.output == "" {
+		return o.write(ctx, recording, recorder, stdout, stderr)
+	}
+	return outfile.Write(context.WithoutCancel(ctx), o.output, 0o666, func(f *os.File) error { return o.write(ctx, recording, recorder, f, stderr) })
+}
+
+// start begins to record the process or the command, whose output goes to standard error where the profile goes to standard output.
+func (o *recordOptions) start(command []string, stdout, stderr io.Writer) (*perfevent.Recorder, error) {
+	if o.pid != 0 {
+		return perfevent.Attach(o.pid, o.sample)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
+	if o.output == "" {
+		cmd.Stdout = stderr
+	}
+	return perfevent.Start(cmd, o.sample)
+}
+
+// write writes the profile, unwound while it is recorded. What was recorded before an interruption is a profile.
+func (o *recordOptions) write(ctx, recording context.Context, r *perfevent.Recorder, w, stderr io.Writer) error {
+	if o.bt.format == "data" {
+		return r.Copy(recording, w)
+	}
+	in, out := io.Pipe()
+	copied := make(chan error, 1)
+	go func() {
+		err := r.Copy(recording, out)
+		copied <- errors.Join(err, out.Close())
+	}()
+	o.bt.color = "never"
+	s := &session{opt: &o.bt, out: output{w: w}, progress: newProgress(stderr), reader: in}
+	err := s.run(context.WithoutCancel(ctx), []string{"the recording"})
+	return errors.Join(err, in.Close(), <-copied)
+}

@@ -1,0 +1,95 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// busyFor, in the environment, makes the test's program a busy one.
+const busyFor = "BACKSIGHT_TEST_BUSY"
+
+// TestRecord: a command is recorded from its beginning, and what it calls is found.
+func TestRecord(t *testing.T) {
+	if d, err := time.ParseDuration(os.Getenv(busyFor)); err == nil {
+		beBusy(d)
+		return
+	}
+	t.Setenv(busyFor, "400ms")
+	file := filepath.Join(t.TempDir(), "profile")
+	code, out, errs := bs(t, "record", "-F", "500", "-o", file, "--", os.Args[0], "-test.run", "^TestRecord$")
+	if strings.Contains(errs, "does not allow it") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(out, "PASS") {
+		t.Fatalf("exit code %d, said %q, the command %q", code, errs, out)
+	}
+	profile, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, all := 0, 0
+	for line := range strings.Lines(string(profile)) {
+		stack, count, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.Atoi(count)
+		if all += n; strings.Contains(stack, ".TestRecord;") && strings.Contains(stack, ".beBusy") && strings.Contains(stack, ";testing.tRunner;") {
+			whole += n
+		}
+	}
+	if all < 20 || whole*2 < all {
+		t.Errorf("of %d samples %d are in beBusy:\n%s", all, whole, profile)
+	}
+}
+
+var busy int
+
+//go:noinline
+func beBusy(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); { // the time is asked for on another stack, of which a sample has nothing
+		for i := range 10_000_000 {
+			busy += i
+		}
+	}
+}
+
+// TestRecordProcess: a process that runs is recorded until an end is put to it, and goes on.
+func TestRecordProcess(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestRecord$")
+	cmd.Env = append(os.Environ(), busyFor+"=20s")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	code, out, errs := bs(t, "record", "-p", strconv.Itoa(cmd.Process.Pid), "--duration", "500ms")
+	if strings.Contains(errs, "does not allow it") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(out, ".beBusy") {
+		t.Errorf("exit code %d, said %q, profile %q", code, errs, out)
+	}
+	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the process: %v", err)
+	}
+}
+
+// TestRecordRefuses: one line says what is wrong.
+func TestRecordRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		"name a process":       {"record"},
+		"process 99999999":     {"record", "-p", "99999999"},
+		"/no/such/command":     {"record", "--", "/no/such/command"},
+		"--stack wants":        {"record", "--stack", "9", "-p", "1"},
+		`--format "x" is none`: {"record", "-f", "x", "-p", "1"},
+	} {
+		if code, _, errs := bs(t, args...); code == exitOK || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
+			t.Errorf("%v: exit code %d, said %q", args, code, errs)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package perfdata
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
+
+// vdsoName is the kernel's shared object, which no file has, and no recording.
+const vdsoName = "[vdso]"
+
+// maxVDSO bounds the shared object; it has one to four pages.
+const maxVDSO = 256 << 10
+
+// vdso is the module of the kernel's shared object: what this process has, where the recording was made on this machine's kernel.
+func (s *stream) vdso(m *mapping) *target.Module {
+	if !s.own.read {
+		s.own = ownVDSO{true, s.thisVDSO()}
+	}
+	img := s.own.image
+	if img == nil || len(s.rec.ids[vdsoName]) > 0 && !bytes.Equal(s.rec.ids[vdsoName], img.BuildID) {
+		return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo, BuildID: s.rec.ids[vdsoName]}
+	}
+	lo, _ := img.Segments.Bounds()
+	return target.NewModule(m.name, img, m.Lo-lo)
+}
+
+// ownVDSO is that of this process, once it was read.
+type ownVDSO struct {
+	read  bool
+	image *image.Image // nil: it is another kernel's
+}
+
+// thisVDSO is that of this process; nil where the recording is of another kernel or of programs of another kind.
+func (s *stream) thisVDSO() *image.Image {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	if string(bytes.TrimSpace(release)) != s.rec.release || s.rec.release == "" {
+		return nil
+	}
+	maps, _ := os.ReadFile("/proc/self/maps")
+	for line := range bytes.Lines(maps) { // 7f08b87c4000-7f08b87c6000 r-xp 00000000 00:00 0   [vdso]
+		var lo, hi uint64
+		if n, _ := fmt.Sscanf(string(line), "%x-%x", &lo, &hi); n == 2 && bytes.HasSuffix(bytes.TrimSpace(line), []byte(vdsoName)) {
+			return s.memoryImage(lo, min(hi-lo, maxVDSO))
+		}
+	}
+	return nil
+}
+
+// memoryImage is an image in this process's memory.
+func (s *stream) memoryImage(addr, size uint64) *image.Image {
+	memory, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil
+	}
+	defer memory.Close()
+	data := make([]byte, size)
+	if _, err := memory.ReadAt(data, int64(addr)); err != nil {
+		return nil
+	}
+	img, err := s.env.Files.Parse(vdsoName, data)
+	if err != nil || img.Arch.Name != s.rec.arch.Name || img.Arch.AddrSize != s.rec.arch.AddrSize {
+		return nil
+	}
+	img.Entry = 0 // no program begins there
+	return img
+}

@@ -1,0 +1,167 @@
+//go:build linux
+
+package perfevent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Events that perf writes itself, and those of the kernel that are made for what ran before.
+const (
+	eventMmap, eventMmap2, eventComm    = 1, 10, 3
+	eventAttr, eventRound, eventFeature = 64, 68, 80
+	userMode                            = 2
+	featureRelease, featureArch         = 4, 6
+	every                               = 50 * time.Millisecond // a buffer holds some hundred samples
+	idSize                              = 24                    // of what all events tell behind their own: process and thread, time, processor
+)
+
+// Copy writes the recording until the process has ended or ctx has.
+func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<20)
+	if _, err := out.Write(r.head()); err != nil {
+		return err
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var events []byte
+	for over := false; !over; {
+		select {
+		case <-ctx.Done():
+			over = true
+		case <-r.ended:
+			over = true
+		case <-tick.C:
+			over = r.ended == nil && hasEnded(r.pid)
+		}
+		events = events[:0]
+		for i := range r.rings {
+			events = r.rings[i].take(events)
+		}
+		if _, err := out.Write(appendEvent(events, eventRound, 0, nil)); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasEnded tells whether a process has ended, be it that nobody has waited for it yet: its last thread is a zombie (proc(5)).
+func hasEnded(pid int) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(dir + "/stat") // 4321 (netd) S 1 …
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	tasks, _ := os.ReadDir(dir + "/task")
+	return len(tasks) <= 1 && strings.HasPrefix(state, "Z")
+}
+
+// head is what stands in front of the kernel's events.
+func (r *Recorder) head() []byte {
+	b := binary.NativeEndian.AppendUint64([]byte("PERFILE2"), 16)
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		copy(b, "2ELIFREP")
+	}
+	b = appendEvent(b, eventAttr, 0, unsafe.Slice((*byte)(unsafe.Pointer(&r.attr)), unsafe.Sizeof(r.attr)))
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		b = appendFeature(b, featureArch, unix.ByteSliceToString(name.Machine[:]))
+		b = appendFeature(b, featureRelease, unix.ByteSliceToString(name.Release[:]))
+	}
+	if r.opt.Kernel {
+		b = appendKernel(b)
+	}
+	return r.appendProcess(b)
+}
+
+// appendKernel appends where the kernel's code lies, if that may be known: as a mapping of process -1 whose name ends with a symbol,
+// and whose offset is that symbol's address.
+func appendKernel(b []byte) []byte {
+	symbols, _ := os.ReadFile("/proc/kallsyms")
+	at := map[string]uint64{}
+	for line := range bytes.Lines(symbols) { // ffffffff81000000 T _text
+		f := strings.Fields(string(line))
+		if len(f) >= 3 && (f[2] == "_text" || f[2] == "_etext") {
+			at[f[2]], _ = strconv.ParseUint(f[0], 16, 64)
+		}
+	}
+	lo, hi := at["_text"], at["_etext"]
+	if lo >= hi {
+		return b
+	}
+	body := binary.NativeEndian.AppendUint64(nil, 1<<32-1)
+	for _, v := range [...]uint64{lo, hi - lo, lo} {
+		body = binary.NativeEndian.AppendUint64(body, v)
+	}
+	body = append(body, "[kernel.kallsyms]_text\x00"...)
+	return appendEvent(b, eventMmap, 1, append(body, make([]byte, -len(body)&7+idSize)...))
+}
+
+// appendEvent appends an event, its body filled up to eight bytes.
+func appendEvent(b []byte, kind uint32, misc uint16, body []byte) []byte {
+	size := (len(body) + 7) &^ 7
+	b = binary.NativeEndian.AppendUint32(b, kind)
+	b = binary.NativeEndian.AppendUint16(b, misc)
+	b = binary.NativeEndian.AppendUint16(b, uint16(size+8))
+	return append(append(b, body...), make([]byte, size-len(body))...)
+}
+
+func appendFeature(b []byte, number uint64, text string) []byte {
+	body := binary.NativeEndian.AppendUint64(nil, number)
+	body = binary.NativeEndian.AppendUint32(body, uint32(len(text)+1))
+	return appendEvent(b, eventFeature, 0, append(body, text+"\x00"...))
+}
+
+// appendProcess appends the names of the process's threads and its mappings of code, which it had before it was recorded.
+func (r *Recorder) appendProcess(b []byte) []byte {
+	dir := "/proc/" + strconv.Itoa(r.pid)
+	tasks, _ := filepath.Glob(dir + "/task/*/comm")
+	for _, file := range tasks {
+		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		name, _ := os.ReadFile(file)
+		b = r.appendKernels(b, eventComm, tid, nil, string(bytes.TrimRight(name, "\n")))
+	}
+	maps, _ := os.ReadFile(dir + "/maps")
+	for line := range bytes.Lines(maps) { // 7f5ccf516000-7f5ccf66b000 r-xp 00026000 fe:00 326269   /usr/lib/libc.so.6
+		var lo, hi, off, inode uint64
+		var mode, device string
+		if n, _ := fmt.Sscanf(string(line), "%x-%x %s %x %s %d", &lo, &hi, &mode, &off, &device, &inode); n < 6 || !strings.Contains(mode, "x") {
+			continue
+		}
+		name := strings.TrimSpace(string(line[bytes.IndexAny(append(line, '/', '['), "/["):]))
+		body := make([]byte, 0, 64)
+		for _, v := range [...]uint64{lo, hi - lo, off, 0, inode, 0} {
+			body = binary.NativeEndian.AppendUint64(body, v)
+		}
+		body = binary.NativeEndian.AppendUint32(body, unix.PROT_READ|unix.PROT_EXEC)
+		b = r.appendKernels(b, eventMmap2, r.pid, binary.NativeEndian.AppendUint32(body, unix.MAP_PRIVATE), name)
+	}
+	return b
+}
+
+// appendKernels appends an event as the kernel makes it: process, thread, what it says, a name, and the fields of all events, with the
+// time 0.
+func (r *Recorder) appendKernels(b []byte, kind uint32, tid int, says []byte, name string) []byte {
+	body := binary.NativeEndian.AppendUint32(nil, uint32(r.pid))
+	body = binary.NativeEndian.AppendUint32(body, uint32(tid))
+	body = append(append(body, says...), name+"\x00"...)
+	body = append(body, make([]byte, -len(body)&7+idSize)...)
+	return appendEvent(b, kind, userMode, body)
+}
