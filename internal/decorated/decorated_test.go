@@ -60,7 +60,7 @@ func TestTypes(t *testing.T) {
 		"PEAX": "void *", "PEAPEBD": "char const **", "QEAH": "int *const", "AEBVA@ns@@": "ns::A const &", "$$QEAH": "int &&", "PEIAH": "int *",
 		"P6AXHZZ": "void (*)(int,...)", "P6AHPEBD0@Z": "int (*)(char const *,char const *)", "P8A@@EBAHXZ": "int (A::*)(void) const",
 		"PEQA@@H": "int A::*", "AEAY02$$CBD": "char const (&)[3]", "$$BY112H": "int[2][3]", "$$A6AXXZ": "void (void)", "$$A8@@HAAXXZ": "void (void) &&",
-		"P6A?AUA@@XZ": "A (*)(void)", "P6AXX_E": "void (*)(void) noexcept", "$$CBH": "int const", "$$YV@ns@@": "ns::V",
+		"P6A?AUA@@XZ": "A (*)(void)", "PEAP6AHH@Z": "int (**)(int)", "PEBQ6AXXZ": "void (*const const *)(void)", "P6AXX_E": "void (*)(void) noexcept", "$$CBH": "int const", "$$YV@ns@@": "ns::V",
 	} {
 		check(t, "?f@?$T@"+code+"@@QEAAXXZ", "T<"+want+">::f")
 	}

@@ -24,10 +24,12 @@ func (t typeText) with(qualifiers string) typeText {
 // pointed is a pointer to the type, by its sign.
 func (t typeText) pointed(sign string) typeText {
 	switch {
+	case t.pointer && strings.HasSuffix(t.left, "*"):
+		return typeText{t.left + sign, t.right, true}
+	case t.pointer:
+		return typeText{t.left + " " + sign, t.right, true}
 	case t.right != "": // of a function or an array
 		return typeText{strings.TrimSuffix(t.left, " ") + " (" + sign, ")" + t.right, true}
-	case strings.HasSuffix(t.left, "*"):
-		return typeText{t.left + sign, "", true}
 	}
 	return typeText{t.left + " " + sign, "", true}
 }
