@@ -112,7 +112,7 @@ func (s *Sweep) note(in *cpu.Insn) {
 	}
 }
 
-// table notes the elements at a place: they end where the nearest target is.
+// table notes the elements at a place: they end where the nearest target is, or where one leads to no code.
 func (s *Sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 	const reach = 1 << 16
 	end := at + reach
@@ -121,7 +121,11 @@ func (s *Sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 		if !ok {
 			return
 		}
-		if to := v<<shift + rel; to > at {
+		to := v<<shift + rel
+		if !s.Image.Segments.Executable(to) {
+			return
+		}
+		if to > at {
 			end = min(end, to)
 		}
 		s.data[a] = uint64(size)
