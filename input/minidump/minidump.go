@@ -72,7 +72,9 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	}
 	runs := d.captured()
 	d.fill(snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps(), os: sys.os}, d.listed)
-	snap.Fault = crash.fault(&sys)
+	if snap.Fault = crash.fault(&sys); snap.Fault != nil {
+		snap.Fault.Says = d.says()
+	}
 	return snap, nil
 }
 
