@@ -27,7 +27,7 @@ const (
 // Name is the qualified name in a decorated name. What is not decorated by the grammar stays as it is.
 func Name(name string) string {
 	p := parser{s: name, room: maxText}
-	if !p.take("?") {
+	if !p.take("?") || strings.ContainsAny(name, class+result) {
 		return name
 	}
 	if text := p.symbol(false); !p.failed && text != "" {
@@ -219,7 +219,7 @@ func (p *parser) template() string {
 		args += " "
 	}
 	if before, after, ok := strings.Cut(name, result); ok { // operator<int> long
-		return p.made(before[:len(before)-1] + "<" + args + "> " + result + after)
+		return p.made(strings.TrimSuffix(before, " ") + "<" + args + "> " + result + after)
 	}
 	return p.made(name + "<" + args + ">")
 }
