@@ -19,6 +19,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/internal/unwind/rows"
+	"github.com/backsight/backsight/internal/unwind/seh"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/tables"
@@ -47,6 +48,7 @@ type TableStats struct{ Functions, Rows, Rules, Bytes int }
 func compilable() []rows.Source {
 	code := analysis()
 	return []rows.Source{
+		{Name: "seh", RuleSource: seh.Source{}, Part: table.Listed(unwind.MethodCFI, seh.Source{}.Rows)},
 		{Name: "cfi", RuleSource: cfi.New(), Part: table.Listed(unwind.MethodCFI, cfi.New().Rows)},
 		{Name: "compact", RuleSource: compact.Source{}, Part: table.Listed(unwind.MethodCompact, compact.Source{}.Rows)},
 		{Name: "ehabi", RuleSource: ehabi.Source{}, Part: table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows)},
@@ -76,7 +78,7 @@ func compilableBy(names []string) (chosen []rows.Source, err error) {
 }
 
 // CompileTable compiles the unwind rules of an image. sources are the names of what the rules are
-// taken from, and their order: cfi (call frame information), compact (compact unwind encodings),
+// taken from, and their order: seh (what PE files list), cfi (call frame information), compact (compact unwind encodings),
 // ehabi (ARM's index tables), code (code analysis); without names, all of these. The error names
 // a name that is none of these, or the image's file where the file cannot be read any more.
 func CompileTable(img *image.Image, sources ...string) (*Table, error) {

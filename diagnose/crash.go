@@ -42,7 +42,7 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		inKernel(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
-	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS", "EXCEPTION_ACCESS_VIOLATION"}, f.Name):
+	case len(th.Frames) > 0 && ofMemory(f.Name):
 		memory(c, snap, th)
 	}
 	for message := range strings.Lines(f.Says) {
@@ -53,6 +53,11 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		c.Reasons = slices.Insert(c.Reasons, 0, overwritten(o, snap.Arch.AddrSize))
 	}
 	return c
+}
+
+// ofMemory tells whether a fault is an access to memory that failed; how is behind the name of Windows' and Apple's.
+func ofMemory(name string) bool {
+	return slices.ContainsFunc([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS", "EXCEPTION_ACCESS_VIOLATION"}, func(n string) bool { return strings.HasPrefix(name, n) })
 }
 
 // sent explains a signal that a program sent. A program that calls abort sends itself

@@ -105,7 +105,7 @@ func (e *reportEncoder) snapshot(s *target.Snapshot) {
 	e.key("modules")
 	e.open('[')
 	for _, m := range s.Modules {
-		writeModule(e.encoder, m)
+		writeModule(e.encoder, m, s.OS)
 	}
 	e.close(']')
 }
@@ -116,9 +116,13 @@ func (e *reportEncoder) crash() {
 	e.open('{')
 	if f := r.Snapshot.Fault; f != nil {
 		e.member("type", f.Name)
-		if f.HasAddress {
+		switch {
+		case f.HasAddress:
 			e.key("address")
 			e.address(f.Address)
+		case r.Crash != nil && r.Crash.HasAddress: // as the instruction tells
+			e.key("address")
+			e.address(r.Crash.Address)
 		}
 	}
 	e.reasons()

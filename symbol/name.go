@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/decorated"
 	"github.com/ianlancetaylor/demangle"
 )
 
@@ -54,7 +55,7 @@ func unversioned(name string) string {
 // they are.
 func demangled(name string) (readable string) {
 	if strings.HasPrefix(name, "?") && len(name) <= maxMangled {
-		return undecorated(name)
+		return decorated.Name(name)
 	}
 	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
 		return name

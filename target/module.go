@@ -17,7 +17,9 @@ type Module struct {
 	// Image is nil where the file was not found; then only Name and Range hold.
 	Image   *image.Image
 	BuildID []byte
-	Stated  Stated
+	// CodeID is what symbol servers call a binary of Windows by: when it was linked, and its size; "" where the capture does not say.
+	CodeID string
+	Stated Stated
 	// Named: the name alone says that Image is of the build that ran.
 	Named bool
 }

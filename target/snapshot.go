@@ -6,6 +6,7 @@ package target
 
 import (
 	"iter"
+	"math/bits"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -35,6 +36,18 @@ type Snapshot struct {
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
 	// the reading.
 	Issues []Issue
+}
+
+// leastAddressBits is how many bits addresses of a program have on AArch64 at least, in kernels for phones.
+const leastAddressBits = 39
+
+// AddressMask is a CodeMask where the capture states none: signatures are above the bits of the highest address that is mapped, if code
+// pointers may have signatures. Else 0.
+func AddressMask(arch *cpu.Arch, highest uint64) uint64 {
+	if len(arch.AddrBits) == 0 {
+		return 0
+	}
+	return 1<<max(leastAddressBits, bits.Len64(highest)) - 1
 }
 
 // Unsigned is a code pointer without its signature; mask has the bits of the address. Bit 55 tells

@@ -76,7 +76,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitUsage, []string{"explain", "--lines", "-5", "modules/usr/bin/netd", "main"}, "--lines -5 is negative"},
 		{exitUsage, []string{"table"}, "table: wants a binary"},
 		{exitNone, []string{"table", "nofile"}, "nofile: cannot be opened: no such file or directory"},
-		{exitUsage, []string{"table", "--sources", "bogus", "modules/usr/bin/netd"}, `--sources: no table can be compiled from "bogus"; there are cfi, compact, ehabi, code`},
+		{exitUsage, []string{"table", "--sources", "bogus", "modules/usr/bin/netd"}, `--sources: no table can be compiled from "bogus"; there are seh, cfi, compact, ehabi, code`},
 		{exitNone, []string{"table", "-o", "/nonexistent/x", "modules/usr/bin/netd"}, "/nonexistent/x: cannot be written: no such file or directory"},
 		{exitUsage, []string{"table", "--rootfs", "modules"}, "--rootfs makes one file of tables: give --format device and a file with -o"},
 		{exitNone, []string{"table", "--format", "device", "--rootfs", "nodir", "-o", "x"}, "--rootfs nodir: not a directory"},

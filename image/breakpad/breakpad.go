@@ -19,6 +19,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
+	"iter"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -41,11 +43,14 @@ var processors = map[string]string{"x86": "i386", "x86_64": "x86_64", "arm": "ar
 // linesUntilAsked is how many lines are read before the context is asked.
 const linesUntilAsked = 1 << 12
 
-// function is a record of the file: where its line lies.
+// function is a record of the file: where its line lies. Large programs have a million.
 type function struct {
-	addr, size uint64
-	line       uint32
+	addr       uint64
+	size, line uint32
 }
+
+// contains tells whether an address, not in front of the record's, lies in it.
+func (f *function) contains(addr uint64) bool { return addr-f.addr < uint64(f.size) }
 
 // container has the records of a file, each sorted by address.
 type container struct {
@@ -73,26 +78,24 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 		}
 		h.Arch = a
 	}
-	c := &container{file: f, arch: h.Arch}
+	c := newContainer(f, h.Arch)
 	end, lines := uint64(0), 0
-	for at := 0; at < len(f.Data); {
-		n := bytes.IndexByte(f.Data[at:], '\n')
-		if n < 0 {
-			n = len(f.Data) - at
-		}
+	for at, line := range linesOf(f.Data) {
 		if lines++; lines%linesUntilAsked == 0 && opt.Context != nil && opt.Context.Err() != nil {
 			return nil, &image.Error{Path: f.Name, Offset: int64(at), Reason: "not read", Err: opt.Context.Err()}
 		}
-		if id, ok := bytes.CutPrefix(f.Data[at:at+n], []byte("INFO CODE_ID ")); ok {
+		if id, ok := bytes.CutPrefix(line, []byte("INFO CODE_ID ")); ok {
 			id, _, _ = bytes.Cut(bytes.TrimSpace(id), []byte(" "))
 			h.BuildID, _ = hex.DecodeString(string(id))
 		} else {
-			end = max(end, c.add(f.Data[at:at+n], uint32(at)))
+			end = max(end, c.add(line, uint32(at)))
 		}
-		at += n + 1
 	}
 	for _, list := range [][]function{c.functions, c.cfi, c.win, c.files, c.origins} {
-		slices.SortStableFunc(list, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
+		byAddr := func(a, b function) int { return cmp.Compare(a.addr, b.addr) }
+		if !slices.IsSortedFunc(list, byAddr) {
+			slices.SortStableFunc(list, byAddr)
+		}
 	}
 	c.closeLast()
 	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
@@ -106,40 +109,102 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 // no more than PUBLIC records lie its constants.
 func (c *container) closeLast() {
 	if n := len(c.functions); n > 1 && c.functions[n-1].size == 0 {
-		c.functions[n-1].size = c.functions[n-1].addr - c.functions[n-2].addr
+		c.functions[n-1].size = uint32(min(c.functions[n-1].addr-c.functions[n-2].addr, math.MaxUint32))
 	}
+}
+
+// linesOf yields the lines of a file without their ends, and where they begin.
+func linesOf(data []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for at := 0; at < len(data); {
+			n := bytes.IndexByte(data[at:], '\n')
+			if n < 0 {
+				n = len(data) - at
+			}
+			if !yield(at, data[at:at+n]) {
+				return
+			}
+			at += n + 1
+		}
+	}
+}
+
+// kind is what a line is a record of.
+type kind uint8
+
+const (
+	otherLine kind = iota
+	funcLine
+	publicLine
+	cfiLine
+	winLine
+	fileLine
+	originLine
+	kinds
+)
+
+// prefixes are what the lines of records begin with. Most lines of a file are of none, and begin with a digit.
+var prefixes = [...]struct {
+	text string
+	kind kind
+}{{"FUNC ", funcLine}, {"PUBLIC ", publicLine}, {"FILE ", fileLine}, {"INLINE_ORIGIN ", originLine}, {"STACK CFI INIT ", cfiLine},
+	{"STACK WIN 4 ", winLine}, {"STACK WIN 0 ", winLine}}
+
+func kindOf(line []byte) (k kind, rest []byte) {
+	if len(line) == 0 || line[0] < 'F' || line[0] > 'S' {
+		return otherLine, nil
+	}
+	for i := range prefixes {
+		if rest, ok := bytes.CutPrefix(line, []byte(prefixes[i].text)); ok {
+			return prefixes[i].kind, rest
+		}
+	}
+	return otherLine, nil
+}
+
+// newContainer counts the records, so that no list grows.
+func newContainer(f *image.File, arch *cpu.Arch) *container {
+	var n [kinds]int
+	for _, line := range linesOf(f.Data) {
+		k, _ := kindOf(line)
+		n[k]++
+	}
+	list := func(n int) []function { return make([]function, 0, n) }
+	return &container{file: f, arch: arch, functions: list(n[funcLine] + n[publicLine]), cfi: list(n[cfiLine]), win: list(n[winLine]),
+		files: list(n[fileLine]), origins: list(n[originLine])}
 }
 
 // add notes the record of a line, and is where the record ends, 0 for a line of another kind.
 func (c *container) add(line []byte, at uint32) (end uint64) {
-	for _, k := range [...]struct {
-		prefix string
-		list   *[]function
-	}{{"FUNC ", &c.functions}, {"PUBLIC ", &c.functions}, {"STACK CFI INIT ", &c.cfi}, {"STACK WIN 4 ", &c.win}, {"STACK WIN 0 ", &c.win}} {
-		rest, ok := bytes.CutPrefix(line, []byte(k.prefix))
-		if !ok {
-			continue
-		}
-		f, ok := c.record(rest, at, k.prefix != "PUBLIC ")
-		if !ok {
-			return 0
-		}
-		*k.list = append(*k.list, f)
-		return f.addr + f.size
+	k, rest := kindOf(line)
+	switch k {
+	case fileLine:
+		addName(&c.files, rest, at)
+	case originLine:
+		addName(&c.origins, rest, at)
+	case funcLine, publicLine:
+		return c.addRecord(&c.functions, rest, at, k == funcLine)
+	case cfiLine:
+		return c.addRecord(&c.cfi, rest, at, true)
+	case winLine:
+		return c.addRecord(&c.win, rest, at, true)
 	}
-	c.addName(line, at)
 	return 0
 }
 
-// record reads the address and the size, if there is one, that a record begins with.
-func (c *container) record(text []byte, at uint32, sized bool) (f function, ok bool) {
+// addRecord reads the address and the size, if there is one, that a record begins with.
+func (c *container) addRecord(list *[]function, text []byte, at uint32, sized bool) (end uint64) {
 	addr, rest, ok := number(bytes.TrimPrefix(text, []byte("m ")))
-	f.line = at
-	f.addr, _ = c.arch.SplitCode(addr)
+	size := uint64(0)
 	if sized && ok {
-		f.size, _, ok = number(rest)
+		size, _, ok = number(rest)
 	}
-	return f, ok && f.size <= ^addr
+	addr, _ = c.arch.SplitCode(addr)
+	if !ok || size > ^addr || size > math.MaxUint32 {
+		return 0
+	}
+	*list = append(*list, function{addr, uint32(size), at})
+	return addr + size
 }
 
 // number reads a hexadecimal number and the space behind.
@@ -171,7 +236,7 @@ func (c *container) symbol(f *function) image.Symbol {
 	for range before {
 		_, rest, _ = bytes.Cut(rest, []byte(" "))
 	}
-	return image.Symbol{Name: string(rest), Addr: f.addr, Mode: mode, Size: f.size}
+	return image.Symbol{Name: string(rest), Addr: f.addr, Mode: mode, Size: uint64(f.size)}
 }
 
 // last is the last record of a sorted list that begins at an address or before, nil for none.
@@ -186,7 +251,7 @@ func last(list []function, addr uint64) *function {
 // SymbolAt implements image.Container.
 func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
 	f := last(c.functions, addr)
-	if f == nil || f.size != 0 && addr-f.addr >= f.size {
+	if f == nil || f.size != 0 && !f.contains(addr) {
 		return image.Symbol{}, false
 	}
 	return c.symbol(f), true
@@ -206,7 +271,7 @@ func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
 func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	for i := range c.functions {
 		f := &c.functions[i]
-		if !yield(f.addr, 0, f.size) {
+		if !yield(f.addr, 0, uint64(f.size)) {
 			return
 		}
 	}
@@ -216,7 +281,7 @@ func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64
 // the lines behind with what changes.
 func (c *container) StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool) {
 	f := last(c.cfi, addr)
-	if f == nil || addr-f.addr >= f.size {
+	if f == nil || !f.contains(addr) {
 		return 0, nil, nil, false
 	}
 	line := c.line(f)

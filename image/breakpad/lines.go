@@ -13,15 +13,7 @@ const (
 )
 
 // addName notes where the line of a numbered name is.
-func (c *container) addName(line []byte, at uint32) {
-	list := &c.files
-	rest, ok := bytes.CutPrefix(line, []byte("FILE "))
-	if !ok {
-		list = &c.origins
-		if rest, ok = bytes.CutPrefix(line, []byte("INLINE_ORIGIN ")); !ok {
-			return
-		}
-	}
+func addName(list *[]function, rest []byte, at uint32) {
 	if n, ok := decimal(rest); ok {
 		*list = append(*list, function{addr: n, line: at})
 	}
@@ -54,7 +46,7 @@ func (c *container) name(list []function, n uint64) string {
 // LineAt is the place in the source of an address, and of the calls inlined there: the lines behind a FUNC record tell.
 func (c *container) LineAt(addr uint64) (l image.SourceLine, ok bool) {
 	f := last(c.functions, addr)
-	if f == nil || addr-f.addr >= f.size {
+	if f == nil || !f.contains(addr) {
 		return l, false
 	}
 	var calls []call
@@ -141,7 +133,7 @@ func (c *container) StackWin(addr uint64) (words [][]byte, frameData, ok bool) {
 	const looked = 16 // records before the nearest that may be around it
 	var best *function
 	for f, n := last(c.win, addr), 0; f != nil && n < looked; f, n = last(c.win, f.addr-1), n+1 {
-		if addr-f.addr < f.size && (best == nil || f.size < best.size) {
+		if f.contains(addr) && (best == nil || f.size < best.size) {
 			best = f
 		}
 		if f.addr == 0 {

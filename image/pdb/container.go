@@ -5,16 +5,20 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// offset is an image address as a relative virtual address.
+// offset is an image address as a relative virtual address of the source.
 func (f *file) offset(addr uint64) (uint32, bool) {
 	rva := addr - f.base
-	return uint32(rva), rva <= 1<<32-1
+	if rva > 1<<32-1 {
+		return 0, false
+	}
+	return f.toSource.find(uint32(rva))
 }
 
-// symbol names an address.
-func (f *file) symbol(rva uint32, size uint32, name string) image.Symbol {
-	addr, mode := f.arch.SplitCode(f.base + uint64(rva))
-	return image.Symbol{Name: name, Addr: addr, Mode: mode, Size: uint64(size)}
+// symbol names the function of an image address, which is in the source at rva.
+func (f *file) symbol(addr uint64, rva, size uint32, name string) image.Symbol {
+	rva, size = f.placed(rva, size, uint32(addr-f.base))
+	begin, mode := f.arch.SplitCode(f.base + uint64(rva))
+	return image.Symbol{Name: name, Addr: begin, Mode: mode, Size: uint64(size)}
 }
 
 // SymbolAt implements image.Container: the procedure, else the public symbol before. The latter is as the compiler mangled it.
@@ -25,10 +29,10 @@ func (f *file) SymbolAt(addr uint64) (image.Symbol, bool) {
 	}
 	m, p := f.find(rva)
 	if p != nil {
-		return f.symbol(p.rva, p.size, text(m.data, uint64(p.at)+uint64(p.name))), true
+		return f.symbol(addr, p.rva, p.size, text(m.data, uint64(p.at)+uint64(p.name))), true
 	}
 	if p := f.publicAt(rva); p != nil && (m == nil || m.at(p.rva) == nil) { // a procedure ends before its padding
-		return f.symbol(p.rva, 0, f.publicName(p)), true
+		return f.symbol(addr, p.rva, 0, f.publicName(p)), true
 	}
 	return image.Symbol{}, false
 }
@@ -37,8 +41,8 @@ func (f *file) SymbolAt(addr uint64) (image.Symbol, bool) {
 func (f *file) SymbolNamed(name string) (image.Symbol, bool) {
 	list := f.publicSymbols()
 	for i := range list {
-		if f.publicName(&list[i]) == name {
-			return f.symbol(list[i].rva, 0, name), true
+		if at, ok := f.fromSource.find(list[i].rva); ok && f.publicName(&list[i]) == name {
+			return f.symbol(f.base+uint64(at), list[i].rva, 0, name), true
 		}
 	}
 	return image.Symbol{}, false
@@ -47,7 +51,12 @@ func (f *file) SymbolNamed(name string) (image.Symbol, bool) {
 // Functions implements image.Container. Modules are not kept: most are not asked for again.
 func (f *file) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	each := func(rva, size uint32) bool {
-		addr, mode := f.arch.SplitCode(f.base + uint64(rva))
+		at, ok := f.fromSource.find(rva)
+		if !ok {
+			return true
+		}
+		at, size = f.placed(rva, size, at)
+		addr, mode := f.arch.SplitCode(f.base + uint64(at))
 		return yield(addr, mode, uint64(size))
 	}
 	for n := range f.modules {

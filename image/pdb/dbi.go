@@ -13,7 +13,7 @@ const (
 	// sectionSize is the size of IMAGE_SECTION_HEADER, moduleHeader that of a module's entry without its names.
 	sectionSize, moduleHeader = 40, 64
 	// Places of streams in the optional debug header.
-	omapToSource, omapFromSource, sectionHeaders, frameData = 3, 4, 5, 9
+	omapToSource, omapFromSource, sectionHeaders, frameData, sourceHeaders = 3, 4, 5, 9, 10
 )
 
 // dbi is what the DBI stream says (LLVM, "The PDB DBI (Debug Info) Stream").
@@ -22,7 +22,10 @@ type dbi struct {
 	publicsStream int
 	symbolsStream int
 	modules       []moduleInfo
-	sections      []section
+	sections      []section // of the source
+	moved         []section // of the binary
+	toSource      omap
+	fromSource    omap
 	contributions []contribution // of code, sorted by address
 	frames        []byte         // FRAMEDATA, sorted by address
 }
@@ -64,36 +67,46 @@ func (f *file) readDBI(raw []byte) error {
 	f.readModules(r.Bytes(uint64(modules)))
 	code := r.Bytes(uint64(contributions))
 	r.Skip(between + uint64(editing))
-	extra := bin.New(r.Bytes(uint64(header)), false)
-	var numbers [sectionHeaders + 1]int
-	for i := range numbers {
-		numbers[i] = int(extra.U16())
-	}
-	if r.Err() != nil || extra.Err() != nil {
+	extra := extraStreams(r.Bytes(uint64(header)))
+	if r.Err() != nil || extra[sectionHeaders] == noStream {
 		return f.in.Errorf(0, "the database does not say where its binary's sections lie")
 	}
-	if f.stream(numbers[omapToSource]) != nil || f.stream(numbers[omapFromSource]) != nil {
-		return f.in.Errorf(0, "a database of a binary whose functions were moved after linking (OMAP)")
+	f.toSource, f.fromSource = f.stream(extra[omapToSource]), f.stream(extra[omapFromSource])
+	f.moved = readSections(f.stream(extra[sectionHeaders]))
+	f.sections = f.moved
+	if source := readSections(f.stream(extra[sourceHeaders])); source != nil && f.toSource != nil && f.fromSource != nil {
+		f.sections = source
+	} else {
+		f.toSource, f.fromSource = nil, nil
 	}
-	f.readSections(f.stream(numbers[sectionHeaders]))
 	f.readContributions(code)
-	extra.Skip(2 * (frameData - sectionHeaders - 1))
-	if n := extra.U16(); extra.Err() == nil {
-		f.frames = f.stream(int(n))
-	}
+	f.frames = f.stream(extra[frameData])
 	return nil
 }
 
-// readSections reads the headers of the binary's sections.
-func (f *file) readSections(headers []byte) {
+// extraStreams are the numbers of streams in the optional debug header.
+func extraStreams(header []byte) (numbers [sourceHeaders + 1]int) {
+	r := bin.New(header, false)
+	for i := range numbers {
+		numbers[i] = noStream
+		if r.Len() >= 2 {
+			numbers[i] = int(r.U16())
+		}
+	}
+	return numbers
+}
+
+// readSections reads the headers of a binary's sections.
+func readSections(headers []byte) (list []section) {
 	const execute = 0x2000_0000
 	for r := bin.New(headers, false); r.Len() >= sectionSize; {
 		r.Skip(8) // name
 		s := section{size: r.U32(), rva: r.U32()}
 		r.Skip(20)
 		s.code = r.U32()&execute != 0
-		f.sections = append(f.sections, s)
+		list = append(list, s)
 	}
+	return list
 }
 
 // readModules lists the modules. A stream is of one module.
@@ -134,7 +147,7 @@ func (f *file) readContributions(list []byte) {
 	slices.SortStableFunc(f.contributions, func(a, b contribution) int { return cmp.Compare(a.rva, b.rva) })
 }
 
-// rva is the relative virtual address of a place in a section.
+// rva is the relative virtual address of a place in a section of the source.
 func (f *file) rva(number uint16, offset uint32) (uint32, bool) {
 	if number == 0 || int(number) > len(f.sections) || offset >= f.sections[number-1].size {
 		return 0, false

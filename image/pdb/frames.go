@@ -27,13 +27,14 @@ func (f *file) tables(end uint64) []image.Table {
 // records the smallest counts: each says what holds from a place on.
 func (h hollow) StackWin(addr uint64) (words [][]byte, frameData, ok bool) {
 	const looked = 16 // records before the nearest that may be around it
-	n := h.frameBefore(addr)
+	rva, ok := h.offset(addr)
+	n := h.frameBefore(rva)
 	var best []byte
 	smallest := uint32(0)
 	for i := n; i >= 0 && i > n-looked; i-- {
 		r := bin.New(h.frames[i*frameSize:][:frameSize], false)
-		start, size := uint64(r.U32()), r.U32()
-		if addr-start < uint64(size) && (best == nil || size < smallest) {
+		start, size := r.U32(), r.U32()
+		if ok && rva-start < size && (best == nil || size < smallest) {
 			best, smallest = h.frames[i*frameSize:][:frameSize], size
 		}
 	}
@@ -42,16 +43,16 @@ func (h hollow) StackWin(addr uint64) (words [][]byte, frameData, ok bool) {
 	}
 	r := bin.New(best, false)
 	start, size, locals, params, most, program, prologue, saved := r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U16(), r.U16()
-	line := fmt.Sprintf("%x %x %x 0 %x %x %x %x 1 ", start, size, prologue, params, saved, locals, most)
+	line := fmt.Sprintf("%x %x %x 0 %x %x %x %x 1 ", start+uint32(addr)-rva, size, prologue, params, saved, locals, most)
 	return bytes.Fields([]byte(line + savedRegisters.Replace(text(h.names, uint64(program))))), true, true
 }
 
-// frameBefore is the number of the last frame that begins at an address or before, -1 for none.
-func (f *file) frameBefore(addr uint64) int {
+// frameBefore is the number of the last frame that begins at an address of the source or before, -1 for none.
+func (f *file) frameBefore(rva uint32) int {
 	lo, hi := 0, len(f.frames)/frameSize
 	for lo < hi {
 		m := (lo + hi) / 2
-		if r := bin.NewAt(f.frames, uint64(m*frameSize), false); uint64(r.U32()) <= addr {
+		if r := bin.NewAt(f.frames, uint64(m*frameSize), false); r.U32() <= rva {
 			lo = m + 1
 		} else {
 			hi = m

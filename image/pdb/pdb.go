@@ -9,7 +9,8 @@
 // Frames of 32-bit x86 come as programs (FRAMEDATA), which Breakpad's STACK WIN records are made of.
 //
 // A database is found for a binary that is at hand (Named), or stands in for one that is not (Format): a file without code.
-// Image addresses are relative virtual addresses then. Modules are read as their addresses are asked for.
+// Image addresses are relative virtual addresses then. Where a tool moved functions after linking, addresses of the binary are translated to those that the
+// database speaks of, and back (omap.go). Modules are read as their addresses are asked for.
 //
 // Specifications: LLVM, "The PDB File Format"; microsoft-pdb's cvinfo.h; LLVM, CodeViewSymbols.def and CodeViewTypes.def.
 package pdb
@@ -128,7 +129,7 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 
 // segments are the binary's sections, without bytes.
 func (f *file) segments() (segs image.Segments) {
-	for _, s := range f.sections {
+	for _, s := range f.moved {
 		segs = append(segs, image.Segment{Addr: uint64(s.rva), Size: uint64(s.size), Read: true, Exec: s.code})
 	}
 	return segs

@@ -114,6 +114,51 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// rearranged is the library behind a tool that took outer() apart and moved the rest to a section of its own.
+//
+//	source 1000 1010 outer 101c outer 1030   1040 static_one   1080 second
+//	now    5000 5040       1000              5080              50a0
+func rearranged() *pdbfile.File {
+	f := library()
+	f.Moved = []pdbfile.Section{{RVA: 0x1000, Size: 0x40, Code: true}, {RVA: 0x2000, Size: 0x100}, {RVA: 0x5000, Size: 0x100, Code: true}}
+	f.FromSource = []uint32{0x1000, 0x5000, 0x1010, 0x5040, 0x101c, 0x1000, 0x1030, 0, 0x1040, 0x5080, 0x1050, 0, 0x1080, 0x50a0, 0x10a0, 0}
+	f.ToSource = []uint32{0x1000, 0x101c, 0x1014, 0, 0x5000, 0x1000, 0x5010, 0, 0x5040, 0x1010, 0x504c, 0, 0x5080, 0x1040, 0x5090, 0, 0x50a0, 0x1080, 0x50c0, 0}
+	f.Frames = pdbfile.Join(pdbfile.U32(0x1010, 0x20, 12, 8, 0, 1), pdbfile.U16(2, 4), pdbfile.U32(0))
+	return f
+}
+
+// TestMoved: a function that was moved keeps its name and lines; of one that was taken apart each piece has them.
+func TestMoved(t *testing.T) {
+	img, err := parse(t, rearranged().Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		addr, begin, size uint64
+		name              string
+		line, inlined     int
+	}{
+		{0x5044, 0x5040, 0xc, "outer", 12, 2}, {0x1000, 0x1000, 0x14, "outer", 12, 0}, {0x5084, 0x5080, 0x10, "static_one", 0, 0},
+		{0x50a8, 0x50a0, 0, "?second@@YAXXZ", 0, 0}, {addr: 0x1018}, {addr: 0x5090}, {addr: 0x800},
+	} {
+		s, _ := img.Symbols.At(c.addr)
+		l, _ := img.Debug.LineAt(c.addr)
+		if s != (image.Symbol{Name: c.name, Addr: c.begin, Size: c.size}) || l.Line != c.line || len(l.Inlines) != c.inlined {
+			t.Errorf("%#x: %+v, line %d with %d calls", c.addr, s, l.Line, len(l.Inlines))
+		}
+	}
+	if s, ok := img.Symbols.Named("?second@@YAXXZ"); !ok || s.Addr != 0x50a0 {
+		t.Errorf("%+v", s)
+	}
+	if !img.Segments.Executable(0x5000) || img.Segments.Executable(0x1050) {
+		t.Errorf("%+v", img.Segments)
+	}
+	c, _ := image.ContainerAs[hollow](img.Container())
+	if words, _, ok := c.StackWin(0x5044); !ok || string(words[0]) != "5040" {
+		t.Errorf("%q", words)
+	}
+}
+
 // TestAnnotations: rows end where the next begins or after their length, from which the next counts, or does not.
 func TestAnnotations(t *testing.T) {
 	all := pdbfile.Join(
@@ -261,6 +306,7 @@ func TestRefused(t *testing.T) {
 // FuzzPDB: whatever a file says, reading it ends and never panics.
 func FuzzPDB(f *testing.F) {
 	f.Add(library().Bytes())
+	f.Add(rearranged().Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		img, err := parse(t, data)
 		if err != nil {

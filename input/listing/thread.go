@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -207,15 +206,12 @@ func outermost(symbol string) bool {
 // codeMask has the address bits of code pointers where the record's mappings tell how many there are; 0: all. AArch64 may sign
 // code pointers in the others.
 func (r *record) codeMask(arch *cpu.Arch) uint64 {
-	if len(arch.AddrBits) == 0 || len(r.maps) == 0 {
+	if len(r.maps) == 0 {
 		return 0
 	}
-	highest := uint64(1)<<leastAddressBits - 1
+	highest := uint64(0)
 	for i := range r.maps {
 		highest |= r.maps[i].hi - 1
 	}
-	return 1<<bits.Len64(highest) - 1
+	return target.AddressMask(arch, highest)
 }
-
-// leastAddressBits is how many bits addresses of a program have on AArch64 at least, in kernels for phones.
-const leastAddressBits = 39

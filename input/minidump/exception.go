@@ -56,7 +56,10 @@ func (c *crash) fault(sys *system) *target.Fault {
 	case sys.isWindows():
 		c.windows(f)
 	case sys.isDarwin():
-		f.Name, f.Address, f.HasAddress = machName(c.code), c.address, c.code == 1 // EXC_BAD_ACCESS
+		f.Name, f.Address, f.HasAddress = machName(c.code), c.address, c.code == badAccess
+		if how := kernelReturn(c.flags); how != "" && c.code == badAccess {
+			f.Name += " / " + how
+		}
 	}
 	if f.Name == "" {
 		f.Name = fmt.Sprintf("exception %#x", c.code)
@@ -76,7 +79,13 @@ func (c *crash) windows(f *target.Fault) {
 	if c.code != accessViolation && c.code != inPageError {
 		return
 	}
+	f.Name += accessName(c.parameters[0])
 	f.Address, f.HasAddress = c.parameters[1], true
+}
+
+// accessName is what the first parameter says that was tried.
+func accessName(n uint64) string {
+	return map[uint64]string{0: "_READ", 1: "_WRITE", 8: "_EXEC"}[n]
 }
 
 // windowsNames are NTSTATUS values and other codes that end programs (ntstatus.h, winnt.h).
@@ -107,6 +116,15 @@ var windowsNames = map[uint32]string{
 	0xc000_0420:     "STATUS_ASSERTION_FAILURE",
 	0xe06d_7363:     "unhandled C++ exception",
 	0x0517_a7ed:     "simulated exception", // Crashpad's
+}
+
+// badAccess is EXC_BAD_ACCESS.
+const badAccess = 1
+
+// kernelReturn is the name of the code that EXC_BAD_ACCESS comes with (mach/kern_return.h, mach/i386/exception.h).
+func kernelReturn(n uint32) string {
+	return map[uint32]string{1: "KERN_INVALID_ADDRESS", 2: "KERN_PROTECTION_FAILURE", 8: "KERN_NO_ACCESS", 9: "KERN_MEMORY_FAILURE",
+		10: "KERN_MEMORY_ERROR", 13: "EXC_I386_GPFLT"}[n]
 }
 
 // machName is the name of an exception of Mach (mach/exception_types.h), "" for an unknown one.

@@ -2,6 +2,8 @@ package minidump
 
 import (
 	"bytes"
+	"encoding/binary"
+	"slices"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -49,6 +51,20 @@ func (id *identity) key() []byte {
 		return id.buildID
 	}
 	return id.guid
+}
+
+// known are the bytes by which readers of reports know a module: of Windows with the age, of Apple in the order in which Mach-O has them.
+func (id *identity) known(os string) []byte {
+	key := slices.Clone(id.key())
+	switch {
+	case id.guid == nil || id.buildID != nil:
+		return key
+	case os == "Windows":
+		return binary.LittleEndian.AppendUint32(key, id.age)
+	case os == "macOS" || os == "iOS":
+		return swapped(key)
+	}
+	return key
 }
 
 // symbolIDs are what symbol files of the module may be called by.

@@ -86,3 +86,17 @@ func TestSeen(t *testing.T) {
 		t.Errorf("%d segments, hollow %t", len(img.Segments), img.Hollow())
 	}
 }
+
+// TestKnown: of Windows the age is part of what a build is known by; Apple's tools have the bytes of Mach-O's UUID.
+func TestKnown(t *testing.T) {
+	guid := []byte("\x01\x02\x03\x04\x05\x06\x07\x08ABCDEFGH")
+	for os, want := range map[string]string{"Linux": string(guid), "Windows": string(guid) + "\x03\x00\x00\x00", "macOS": "\x04\x03\x02\x01\x06\x05\x08\x07ABCDEFGH"} {
+		id := identity{guid: guid, age: 3}
+		if got := id.known(os); string(got) != want {
+			t.Errorf("%s: %x, want %x", os, got, want)
+		}
+		if id = (identity{buildID: guid[:9]}); string(id.known(os)) != string(guid[:9]) {
+			t.Errorf("%s: a build ID is %x", os, id.known(os))
+		}
+	}
+}

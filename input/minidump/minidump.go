@@ -71,8 +71,10 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
 	runs := d.captured()
-	d.fill(snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps()}, d.listed)
-	snap.Fault = crash.fault(&sys)
+	d.fill(snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps(), os: sys.os}, d.listed)
+	if snap.Fault = crash.fault(&sys); snap.Fault != nil {
+		snap.Fault.Says = d.says()
+	}
 	return snap, nil
 }
 
@@ -86,6 +88,14 @@ func (d *dump) fill(snap *target.Snapshot, env *input.Env, f *finder, listed ite
 		snap.Command = f.program
 	}
 	snap.SortModules()
+	highest := uint64(0)
+	for _, m := range snap.Modules {
+		highest |= m.Hi - 1
+	}
+	for _, r := range runs {
+		highest |= r.addr
+	}
+	snap.CodeMask = target.AddressMask(snap.Arch, highest)
 	d.unloaded(snap)
 	d.leftOut()
 	snap.Issues = d.issues

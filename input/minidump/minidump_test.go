@@ -245,6 +245,20 @@ func TestUnloaded(t *testing.T) {
 	}
 }
 
+// TestSigned: no stream says which bits of a code pointer are its signature; those above what is mapped are.
+func TestSigned(t *testing.T) {
+	for name, signs := range map[string]bool{"aarch64-signal": true, "x86_64-threads": false} {
+		snap, err := opened(t, env(t, ""), written(t, core(t, name), minidump.WriteOptions{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp, _ := snap.Threads[0].Regs.Lookup(snap.Arch.SP)
+		if mask := snap.CodeMask; (mask != 0) != signs || signs && (mask&sp != sp || mask>>55 != 0) {
+			t.Errorf("%s: mask %#x", name, mask)
+		}
+	}
+}
+
 // TestReasons: what an exception is called depends on the system.
 func TestReasons(t *testing.T) {
 	const linux, windows, macOS, exception, systemInfo = 0x8201, 2, 0x8101, 6, 7
@@ -255,8 +269,8 @@ func TestReasons(t *testing.T) {
 		name     string
 	}{
 		{linux, 11, "SIGSEGV"}, {linux, 7, "SIGBUS"}, {linux, 0xffff_ffff, ""}, {linux, 99, "exception 0x63"},
-		{windows, 0xc000_0005, "EXCEPTION_ACCESS_VIOLATION"}, {windows, 0xc000_00fd, "EXCEPTION_STACK_OVERFLOW"}, {windows, 0xe06d_7363, "unhandled C++ exception"},
-		{macOS, 1, "EXC_BAD_ACCESS"}, {macOS, 6, "EXC_BREAKPOINT"}, {macOS, 0, ""},
+		{windows, 0xc000_0005, "EXCEPTION_ACCESS_VIOLATION_READ"}, {windows, 0xc000_00fd, "EXCEPTION_STACK_OVERFLOW"}, {windows, 0xe06d_7363, "unhandled C++ exception"},
+		{macOS, 1, "EXC_BAD_ACCESS / KERN_INVALID_ADDRESS"}, {macOS, 6, "EXC_BREAKPOINT"}, {macOS, 0, ""},
 	} {
 		snap, err := opened(t, env(t, ""), patched(patched(dump, at+8, c.code), system+20, c.os))
 		if err != nil {

@@ -1,6 +1,7 @@
 package minidump
 
 import (
+	"fmt"
 	"iter"
 	"path"
 	"slices"
@@ -26,11 +27,13 @@ type module struct {
 	target.Range
 	name string
 	id   identity
+	code string // target.Module.CodeID, of Windows
 }
 
 func (d *dump) readModule(r *bin.Reader) (m module) {
 	base, size := r.U64(), r.U32()
-	r.Skip(8) // checksum, time
+	r.Skip(4) // checksum
+	m.code = fmt.Sprintf("%08x%x", r.U32(), size)
 	m.Range, m.name = target.RangeOf(base, uint64(size)), d.text(r.U32())
 	r.Skip(52) // version
 	m.id = d.identity(readLocation(r))
@@ -55,6 +58,7 @@ type finder struct {
 	runs    []run          // the same, by address
 	maps    []mapping
 	program string // the name of the first module
+	os      string
 	list    []*target.Module
 }
 
@@ -88,7 +92,9 @@ func (f *finder) add(m *module, main bool) {
 	if img := f.find(m, main); img != nil {
 		bias := f.bias(m, img)
 		if !slices.ContainsFunc(f.list, func(o *target.Module) bool { return o.Image == img && o.Bias == bias }) {
-			f.list = append(f.list, target.NewModule(m.name, img, bias))
+			mod := target.NewModule(m.name, img, bias)
+			mod.CodeID = f.codeID(m)
+			f.list = append(f.list, mod)
 		}
 		return
 	}
@@ -99,8 +105,16 @@ func (f *finder) add(m *module, main bool) {
 		r.Hi = max(r.Hi, r.Lo+end)
 	}
 	if r.Lo < r.Hi {
-		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key()), Image: f.seen(r, symbols), Named: named})
+		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: m.id.known(f.os), CodeID: f.codeID(m), Image: f.seen(r, symbols), Named: named})
 	}
+}
+
+// codeID is what a module's binary is asked for by, "" but for Windows.
+func (f *finder) codeID(m *module) string {
+	if f.os != "Windows" {
+		return ""
+	}
+	return m.code
 }
 
 // find opens a module's file: what the user says of the program, else the file of its name, of this build.
@@ -168,7 +182,7 @@ func isKernels(name string) bool {
 func (f *finder) addKernels(m *module) {
 	mod, err := f.files.VDSO(f.memory, m.Lo)
 	if err != nil || mod == nil || mod.Image.Arch.Name != f.arch.Name {
-		mod = &target.Module{Name: "[vdso]", Range: m.Range, Bias: m.Lo}
+		mod = &target.Module{Name: "[vdso]", Range: m.Range, Bias: m.Lo, BuildID: m.id.known(f.os)}
 	}
 	f.list = append(f.list, mod)
 }

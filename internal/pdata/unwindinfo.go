@@ -18,6 +18,8 @@ type UnwindInfo struct {
 	// Chained: the function goes on in Parent, whose codes hold as well.
 	Chained bool
 	Parent  Parent
+	// Handler is the function that handles exceptions, 0 for none; it counts from the file's base.
+	Handler uint32
 	// OK: the bytes are in the file.
 	OK bool
 }
@@ -30,7 +32,7 @@ type Parent struct {
 
 // UnwindInfoAt reads UNWIND_INFO at a place that counts from the file's base.
 func UnwindInfoAt(img *image.Image, rva uint32) (u UnwindInfo) {
-	const chained = 4 // UNW_FLAG_CHAININFO
+	const handlers, chained = 3, 4 // UNW_FLAG_EHANDLER and UNW_FLAG_UHANDLER, UNW_FLAG_CHAININFO
 	r := bin.New(img.Segments.Bytes(img.Table(image.RuntimeFunctions).Base+uint64(rva)), false)
 	head, prologue, count, frame := r.U8(), r.U8(), r.U8(), r.U8()
 	u.Version, u.Prologue = head&7, prologue
@@ -43,6 +45,9 @@ func UnwindInfoAt(img *image.Image, rva uint32) (u UnwindInfo) {
 		u.Parent.Info = r.U32()
 	}
 	u.OK = r.Err() == nil
+	if !u.Chained && head>>3&handlers != 0 {
+		u.Handler = r.U32()
+	}
 	u.Chained = u.Chained && u.OK
 	return u
 }

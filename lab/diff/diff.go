@@ -235,6 +235,7 @@ type worker struct {
 	answer    unwind.Rule
 	f         lint.Function
 	kept      map[verdictOf]int // index in Disagreements
+	related   map[string]bool   // of the function: pairs of rules over different registers that agree
 }
 
 func open(path string, opt Options) (*image.Image, error) {
@@ -246,7 +247,7 @@ func newWorker(path string, opt Options, ref unwind.RuleSource) (*worker, error)
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{own: img, kept: map[verdictOf]int{}, sweep: lint.Sweep{Image: img, Mapping: readMapping(path)}}
+	w := &worker{own: img, kept: map[verdictOf]int{}, related: map[string]bool{}, sweep: lint.Sweep{Image: img, Mapping: readMapping(path)}}
 	w.Reference = ref.Method()
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {

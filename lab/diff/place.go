@@ -11,14 +11,18 @@ func (w *worker) function(f lint.Function) {
 	w.f = f
 	lo, mode := lint.Mode(w.own, w.view, w.code, f.Lo)
 	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
+	called := false                     // the instruction before is a call
 	w.sp = lint.Pointer{}
+	clear(w.related)
 	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) })
 	w.sweep.Run(lo, f.Hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step cpu.Step) {
 		in, slot := step.In, pc < behind
-		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.Hi) {
+		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0 || w.sweep.FallsOut(in, pc, f.Hi)) // slot: the return's delay slot
+		trapped := called && in.Op == cpu.OpTrap                                                       // the call never returns
+		if !slot && !padding && !trapped && !w.sweep.Unreachable(in, pc, f.Hi) {
 			w.place(pc, mode, step)
 		}
+		called = in.Op == cpu.OpCall
 		w.sp.Step(w.own.Arch, in)
 		behind = step.Next
 		if in.Ends(w.own.Arch.PC) {
@@ -112,16 +116,27 @@ func (w *worker) judge(t *Tally, s Situation) {
 		k := w.kind()
 		w.Wrong[k]++
 		w.keep(s, k, Wrong)
+	case (rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown) && w.related[w.pair()]:
+		t.Agree++
 	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
 		t.Open++
 		w.keep(s, w.kind(), Undecided)
 	default:
 		t.Agree++
+		if w.table.CFA.Base != w.answer.CFA.Base {
+			w.related[w.pair()] = true
+		}
 		if rel.Regs == unwind.No {
 			t.Regs++
 			w.keep(s, w.kind(), Registers)
 		}
 	}
+}
+
+// pair is both rules as text. Rules over different registers are what they are to one another wherever the function has both: at handlers
+// of exceptions, which no flow comes to, the same as where it does.
+func (w *worker) pair() string {
+	return w.table.Format(w.own.Arch) + "\n" + w.answer.Format(w.own.Arch)
 }
 
 // kind tells what kind of code a wrong answer is in.

@@ -33,8 +33,17 @@ func Format() tables.Format {
 
 // fileName is where stack walkers look below a folder of symbols.
 func fileName(p *tables.Program) string {
-	name := filepath.Base(p.Image.Path)
-	return filepath.Join(name, identifier(p.Image), name+".sym")
+	name := moduleName(p.Image)
+	return filepath.Join(name, identifier(p.Image), strings.TrimSuffix(name, ".pdb")+".sym")
+}
+
+// moduleName is what symbols are asked for by: the file's name, of Windows' that of its program database.
+func moduleName(img *image.Image) string {
+	if c, ok := image.ContainerAs[interface{ CodeView() string }](img.Container()); ok && c.CodeView() != "" {
+		path := c.CodeView()
+		return path[strings.LastIndexAny(path, `/\:`)+1:]
+	}
+	return filepath.Base(img.Path)
 }
 
 func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
@@ -43,7 +52,7 @@ func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
 		return nil, err
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "MODULE %s %s %s %s\n", system(p.Image), c.cpu, identifier(p.Image), oneWord(filepath.Base(p.Image.Path)))
+	fmt.Fprintf(out, "MODULE %s %s %s %s\n", system(p.Image), c.cpu, identifier(p.Image), oneWord(moduleName(p.Image)))
 	if len(p.Image.BuildID) > 0 {
 		fmt.Fprintf(out, "INFO CODE_ID %s\n", strings.ToUpper(hex.EncodeToString(p.Image.BuildID)))
 	}
@@ -70,8 +79,11 @@ func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
 
 // system is the operating system of the MODULE record.
 func system(img *image.Image) string {
-	if img.System == "darwin" {
+	switch img.System {
+	case "darwin":
 		return "mac"
+	case "windows":
+		return "windows"
 	}
 	return "Linux"
 }
@@ -84,8 +96,11 @@ func oneWord(name string) string { return strings.ReplaceAll(visible.Line(name),
 const hashed = 4096
 
 // identifier is the debug identifier of a module: the first 16 bytes of its build ID as a GUID, whose
-// first three fields are numbers in little-endian order, and an age of 0.
+// first three fields are numbers in little-endian order, and an age of 0; of Windows' what its CodeView record has.
 func identifier(img *image.Image) string {
+	if id := image.SymbolServerID(img.BuildID); id != "" && img.System == "windows" { // GUID and age
+		return id
+	}
 	var id [16]byte
 	if len(img.BuildID) > 0 {
 		copy(id[:], img.BuildID)

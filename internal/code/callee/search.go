@@ -39,6 +39,8 @@ type path struct {
 	foreign bool
 	// pushed is how many bytes lie on the stack that the path has put there, as far as constants tell.
 	pushed int64
+	// copied is a register that holds an address of the stack that SP is on, cpu.NoReg for none.
+	copied cpu.Reg
 }
 
 // call is one that the search came by.
@@ -51,7 +53,7 @@ type call struct {
 // from searches in the function at a place; alone: without asking about another one.
 func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
 	s.entry, s.depth, s.budget, s.lost, s.framed, s.asked = to, depth, maxSteps, false, false, 0
-	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
+	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to, copied: cpu.NoReg}), s.calls[:0], s.seen[:0]
 	e = s.run()
 	return e, s.asked == 0
 }
@@ -161,7 +163,7 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 		if s.budget--; s.budget < 0 {
 			return s.firstReturn(), settles
 		}
-		p.foreign, p.pushed = s.leavesStack(in, p.foreign), s.pushedBehind(in, p.pushed)
+		p.foreign, p.pushed, p.copied = s.leavesStack(in, p), s.pushedBehind(in, p.pushed), s.copiedBehind(in, p.copied)
 		next := *p
 		next.at.PC += uint64(in.Len)
 		behind := next

@@ -23,14 +23,15 @@ func endsUnless(in *cpu.Insn) outcome {
 	return ends
 }
 
-// leavesStack tells whether SP is a foreign stack behind an instruction, where foreign
-// tells of before: SP comes out of memory or out of a register that nobody preserves.
+// leavesStack tells whether SP is a foreign stack behind an instruction, on a path as it is before: SP comes out of memory, or out
+// of a register that nobody preserves and that was not computed from SP, as Microsoft's compilers do in an epilogue:
+// lea r11,[rsp+592]; mov rbx,[r11+40]; mov rsp,r11.
 //
 // alloca moves such a register to SP as well, but its function leaves with SP computed
 // from the frame pointer. A function of x86 that realigned its stack leaves by
 // lea -4(%ecx),%esp: ecx is the CFA, and the return address lies in front of the CFA.
-func (s *search) leavesStack(in *cpu.Insn, foreign bool) bool {
-	arch := s.effects.code.Arch
+func (s *search) leavesStack(in *cpu.Insn, p *path) bool {
+	arch, foreign := s.effects.code.Arch, p.foreign
 	if in.Dst != arch.SP {
 		return foreign
 	}
@@ -38,13 +39,25 @@ func (s *search) leavesStack(in *cpu.Insn, foreign bool) bool {
 	case cpu.OpLoad:
 		return in.Base != arch.SP
 	case cpu.OpMove, cpu.OpAddImm:
-		if in.Src == arch.SP {
+		if in.Src == arch.SP || in.Src == p.copied && p.copied != cpu.NoReg {
 			return foreign
 		}
 		toRA := arch.CallPushesRA && in.Op == cpu.OpAddImm && in.Imm == -int64(arch.AddrSize)
 		return !toRA && !arch.Preserved.Has(in.Src) && in.Src != arch.FP
 	}
 	return foreign
+}
+
+// copiedBehind is the register that holds an address of SP's stack behind an instruction, where copied does before.
+func (s *search) copiedBehind(in *cpu.Insn, copied cpu.Reg) cpu.Reg {
+	arch := s.effects.code.Arch
+	switch {
+	case (in.Op == cpu.OpMove || in.Op == cpu.OpAddImm) && in.Src == arch.SP && in.Dst != arch.SP && in.Flags&cpu.FlagConditional == 0:
+		return in.Dst
+	case in.Dst == copied, in.Dst2 == copied, in.Op == cpu.OpLoadMulti && in.List.Has(copied), in.Op == cpu.OpCall && !arch.Preserved.Has(copied):
+		return cpu.NoReg
+	}
+	return copied
 }
 
 // pushedBehind is how many bytes lie on the stack behind an instruction that were put there and not
@@ -104,7 +117,8 @@ func (s *search) jump(in *cpu.Insn, behind path) outcome {
 		s.lost, s.framed = true, s.framed || behind.pushed > 0
 		return ends
 	}
-	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign, behind.pushed})
+	behind.at = disasm.Target(in)
+	s.todo = append(s.todo, behind)
 	if in.Flags&cpu.FlagConditional != 0 {
 		return forks
 	}

@@ -147,8 +147,16 @@ func (c *collector) declared(symbols bool) {
 	if !symbols {
 		return
 	}
+	lo, hi := ^uint64(0), uint64(0) // where there is code: of a binary that is not at hand a minidump has some bytes
+	for i := range img.Segments {
+		if s := &img.Segments[i]; s.Exec && len(s.Data) > 0 {
+			lo, hi = min(lo, s.Addr), max(hi, s.Addr+uint64(len(s.Data)))
+		}
+	}
 	img.Symbols.Functions(func(pc uint64, mode cpu.Mode, _ uint64) bool {
-		c.add(disasm.Addr{PC: pc, Mode: mode})
+		if pc-lo < hi-lo {
+			c.add(disasm.Addr{PC: pc, Mode: mode})
+		}
 		return true
 	})
 }

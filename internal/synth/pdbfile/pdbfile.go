@@ -38,16 +38,21 @@ type File struct {
 	IDs      []byte // records of the IPI stream, the first has number 0x1000
 	Types    []byte // the same of the TPI stream
 	Frames   []byte // FRAMEDATA
+	// Moved are the sections of a binary that was rearranged after linking; ToSource and FromSource are pairs of addresses.
+	Moved                []Section
+	ToSource, FromSource []uint32
 	// Scattered: the blocks of a stream do not follow one another.
 	Scattered bool
 }
 
 // Streams whose numbers are free, behind those with a number of their own.
-const namesStream, publicsStream, symbolsStream, headersStream, framesStream, firstModule = 5, 6, 7, 8, 9, 10
+const namesStream, publicsStream, symbolsStream, headersStream, framesStream = 5, 6, 7, 8, 9
+const movedStream, toStream, fromStream, firstModule = 10, 11, 12, 13
 
 // Bytes is the file.
 func (f *File) Bytes() []byte {
-	streams := [][]byte{nil, f.info(), types(f.Types), f.dbi(), types(f.IDs), f.names(), f.publics(), f.Publics, f.headers(), f.Frames}
+	streams := [][]byte{nil, f.info(), types(f.Types), f.dbi(), types(f.IDs), f.names(), f.publics(), f.Publics, headers(f.Sections), f.Frames,
+		headers(f.Moved), U32(f.ToSource...), U32(f.FromSource...)}
 	for _, m := range f.Modules {
 		streams = append(streams, Join(U32(4), m.Symbols, m.Lines))
 	}
@@ -101,14 +106,17 @@ func (f *File) dbi() []byte {
 	}
 	none := uint16(0xffff)
 	extra := U16(none, none, none, none, none, headersStream, none, none, none, framesStream)
+	if f.Moved != nil {
+		extra = U16(none, none, none, toStream, fromStream, movedStream, none, none, none, framesStream, headersStream)
+	}
 	head := Join(U32(0xffffffff, 19990903), f.ID[16:], U16(none, 0, publicsStream, 0, symbolsStream, 0),
 		U32(uint32(len(modules)), uint32(len(parts)), 0, 0, 0, 0, uint32(len(extra)), 0), U16(0, f.Machine), U32(0))
 	return Join(head, modules, parts, extra)
 }
 
-// headers are the section headers.
-func (f *File) headers() (b []byte) {
-	for _, s := range f.Sections {
+// headers are section headers.
+func headers(sections []Section) (b []byte) {
+	for _, s := range sections {
 		flags := uint32(0x4000_0040)
 		if s.Code {
 			flags = 0x6000_0020

@@ -14,6 +14,7 @@ type Sweep struct {
 	Image   *image.Image
 	Mapping Mapping
 	data    map[uint64]uint64 // size by address
+	base    base
 	insns   [64]cpu.Insn
 }
 
@@ -83,9 +84,24 @@ func (s *Sweep) decode(pc, limit uint64, mode cpu.Mode) int {
 	return n
 }
 
-// note remembers what an instruction tells to be data.
+// base is the register that was last set to an address, and that.
+type base struct {
+	reg  cpu.Reg
+	addr uint64
+}
+
+// note remembers what an instruction tells to be data. Microsoft's compilers put tables of jumps behind the function, of places relative to
+// the file's base:
+//
+//	lea r9,[base]; mov eax,[r9+r8*4+table]; add rax,r9; jmp rax
 func (s *Sweep) note(in *cpu.Insn) {
 	switch {
+	case in.Op == cpu.OpConst:
+		s.base = base{in.Dst, uint64(in.Imm)}
+	case in.Op == cpu.OpLoad && in.Index != cpu.NoReg && in.Base == s.base.reg && in.Size == 4:
+		if at := s.base.addr + uint64(in.Imm); s.Image.Segments.Executable(at) {
+			s.table(at, 4, s.base.addr, 0)
+		}
 	case in.Base != cpu.NoReg:
 	case in.Op == cpu.OpLoad && in.Index == cpu.NoReg:
 		s.data[uint64(in.Imm)] = uint64(in.Size)
@@ -96,7 +112,7 @@ func (s *Sweep) note(in *cpu.Insn) {
 	}
 }
 
-// table notes the elements at a place: they end where the nearest target is.
+// table notes the elements at a place: they end where the nearest target is, or where one leads to no code.
 func (s *Sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 	const reach = 1 << 16
 	end := at + reach
@@ -105,7 +121,11 @@ func (s *Sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 		if !ok {
 			return
 		}
-		if to := v<<shift + rel; to > at {
+		to := v<<shift + rel
+		if !s.Image.Segments.Executable(to) {
+			return
+		}
+		if to > at {
 			end = min(end, to)
 		}
 		s.data[a] = uint64(size)
@@ -123,6 +143,13 @@ func (s *Sweep) Unreachable(in *cpu.Insn, pc, hi uint64) bool {
 		return r.Data || next >= hi
 	}
 	return s.data[next] != 0 || next >= hi
+}
+
+// FallsOut tells whether control would run from an instruction into data or over the end of a range. Behind a return such an instruction is
+// filler: MSVC puts svc #3 behind funclets of ARM64.
+func (s *Sweep) FallsOut(in *cpu.Insn, pc, hi uint64) bool {
+	next := pc + uint64(in.Len)
+	return (next >= hi || s.data[next] != 0) && in.Op != cpu.OpCall && in.Op != cpu.OpJump && !in.Ends(s.Image.Arch.PC)
 }
 
 // Mode is where a table's function begins, without mode bit, and the mode of its code, which tables do

@@ -33,7 +33,7 @@ func (w *worker) function(f Function) {
 	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
 	run(func(pc uint64, mode cpu.Mode, step cpu.Step) {
 		in, slot := step.In, pc < behind
-		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
+		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0 || w.sweep.FallsOut(in, pc, f.Hi)) // slot: the return's delay slot
 		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.Hi) {
 			w.instruction(pc, mode, step)
 		}

@@ -139,9 +139,9 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 		case v == unwind.EndOfStack:
 			l.scratch.Reset()
 			l.scratch.RA.Kind = unwind.Undefined
-			return l.number(&l.scratch, s.Name), true
+			return l.number(&l.scratch, s.RuleSource.Method().String()), true
 		case v == unwind.Found && l.believed(l.scratch.Flags):
-			return l.number(&l.scratch, s.Name), true
+			return l.number(&l.scratch, s.RuleSource.Method().String()), true
 		}
 	}
 	return 0, false

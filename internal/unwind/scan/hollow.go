@@ -3,6 +3,7 @@ package scan
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/evaluate"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -55,34 +56,87 @@ const (
 // registerArguments is how many words a function of a variable number of arguments may save above its return address.
 const registerArguments = 8
 
-// leadsOn tells whether the frame of a return address, whose SP is sp at least, has a return address of its own where tables say.
-// Where they do not, or the stack ends in front, the frame may be one.
-func (f Source) leadsOn(s *unwind.State, raw, sp uint64) bool {
+// maxLeads bounds the callers of a word's frame that are looked at.
+const maxLeads = 8
+
+// leadsOn tells whether the frame of a return address, whose SP is sp at least, has a return address of its own where tables say, and
+// so have its callers. Where they do not say, or the stack ends in front, the frame may be one. What functions that have returned left on the
+// stack is overwritten further out:
+//
+//	40be28 in msort ─► 40c404 in qsort, whose caller lies at 112 above the frame pointer of msort's frame: 27242280
+func (f Source) leadsOn(s *unwind.State, raw, sp uint64) unwind.Answer {
 	arch := s.Snapshot.Arch
-	pc, mode := arch.SplitCode(codeAddress(s, raw))
-	m, _ := s.Snapshot.ModuleAt(pc - 1)
-	if f.tables == nil || !m.Hollow() {
-		return true
-	}
-	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
-	var rule unwind.Rule
-	rule.Reset()
-	v := f.tables.Rule(&unwind.Query{Image: m.Image, Arch: m.Image.Arch, PC: at - 1, Resume: at, Mode: mode}, &rule)
-	if v != unwind.Found || rule.CFA.Kind != unwind.RegPlus || rule.CFA.Base != arch.SP || rule.RA.Kind != unwind.AtCFA {
-		return true
+	rule := f.tableRule(s, raw)
+	if rule == nil || rule.CFA.Kind != unwind.RegPlus || rule.CFA.Base != arch.SP || rule.RA.Kind != unwind.AtCFA {
+		return unwind.Unknown
 	}
 	slot, size := sp+uint64(rule.CFA.Off+rule.RA.Off), uint64(arch.RegSize)
-	for range 1 + registerArguments {
+	for saved := range 1 + registerArguments {
 		word, ok := s.Snapshot.Memory.Uint(slot, arch.RegSize)
 		if !ok || word == 0 {
-			return true
+			return unwind.Unknown
 		}
 		if _, k := f.classify(s, word, slot+size); k != other {
-			return true
+			if saved > 0 {
+				return unwind.Unknown
+			}
+			var regs cpu.Registers
+			regs.Set(arch.SP, sp)
+			return f.goesOn(s, rule, &regs)
 		}
 		slot += size
 	}
-	return false
+	return unwind.No
+}
+
+// inCode tells whether a return address lies behind code. A program's first function may have no name.
+func inCode(s *unwind.State, raw uint64) bool {
+	pc, _ := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	m, ok := s.Snapshot.ModuleAt(pc - 1)
+	return ok && (m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc-1)&m.Image.Arch.AddrMask()))
+}
+
+// goesOn tells whether a frame's callers lie in code as far as tables lead, by the rule of the frame.
+func (f Source) goesOn(s *unwind.State, rule *unwind.Rule, regs *cpu.Registers) unwind.Answer {
+	for n := range maxLeads {
+		var out cpu.Registers
+		res, oc := evaluate.Rule(s.Snapshot.Arch, rule, regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &out)
+		if oc != evaluate.Applied || res.PC == 0 {
+			return proven(n)
+		}
+		if _, k := f.classify(s, res.PC, res.CFA); k == other && !inCode(s, res.PC) {
+			return unwind.No
+		}
+		if rule = f.tableRule(s, res.PC); rule == nil {
+			return proven(n)
+		}
+		regs = &out
+	}
+	return unwind.Yes
+}
+
+// proven tells what it says that tables lead over so many callers: to one, any word of a stale frame does.
+func proven(callers int) unwind.Answer {
+	if callers > 1 {
+		return unwind.Yes
+	}
+	return unwind.Unknown
+}
+
+// tableRule is the rule that tables have for a return address into a binary that is not at hand, nil for none.
+func (f Source) tableRule(s *unwind.State, raw uint64) *unwind.Rule {
+	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	m, _ := s.Snapshot.ModuleAt(pc - 1)
+	if f.tables == nil || !m.Hollow() {
+		return nil
+	}
+	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
+	rule := new(unwind.Rule)
+	rule.Reset()
+	if f.tables.Rule(&unwind.Query{Image: m.Image, Arch: m.Image.Arch, PC: at - 1, Resume: at, Mode: mode}, rule) != unwind.Found {
+		return nil
+	}
+	return rule
 }
 
 // inView is the return address where the code around the PC, which is all that is known of the function's, has a way out that

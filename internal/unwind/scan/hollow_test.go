@@ -84,7 +84,7 @@ func (sized) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 }
 
 // TestLeadsOn: a word counts where its frame, by the table, has a return address: at once, or behind the arguments that the callee
-// has saved; or where the stack ends.
+// has saved; or where the stack ends. What has one whose own caller would lie outside all code is an old one.
 func TestLeadsOn(t *testing.T) {
 	a := archOf(t, riscv.Archs(), "riscv64", "")
 	const stale, right = codeAt + 0x20, codeAt + 0x124
@@ -95,10 +95,20 @@ func TestLeadsOn(t *testing.T) {
 		{[]uint64{stale, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, right, 1, codeAt + 0x30}, right},
 		{[]uint64{stale, 1, 1, 1, 1, 1, codeAt + 0x30, 1, 1}, stale},
 		{[]uint64{stale, 1, 1}, stale},
+		{[]uint64{stale, 1, codeAt + 0x30, 1, 0x7777, 1, 1, 1, 1, 1, 1, 1, 1, 1, right, 1, codeAt + 0x30}, right},
 	} {
 		if h := steps(hidden(a, true, false, "", c.words...), New(reach{}).By(sized{})); h != c.want {
 			t.Errorf("%#x: %#x, want %#x", c.words, h, c.want)
 		}
+	}
+}
+
+// TestLeadsFar: from the nearest word the table leads to callers of callers, which is more than a global pointer beside another word.
+func TestLeadsFar(t *testing.T) {
+	a := archOf(t, mips.Archs(), "mips64", "n64")
+	s := hidden(a, true, false, "", codeAt+0x120, 1, codeAt+0x24, 1, codeAt+0x28, globalAt, codeAt+0x300)
+	if h := steps(s, New(reach{}).By(sized{})); h != codeAt+0x120 {
+		t.Errorf("%#x", h)
 	}
 }
 

@@ -108,7 +108,14 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 		if kind == atEnd {
 			last = last.or(h)
 		}
-		if kind == other || kind == atEnd || kind == returnAddress && !f.leadsOn(s, raw, slot+size) {
+		if kind == other || kind == atEnd {
+			continue
+		}
+		leads := unwind.Unknown
+		if kind == returnAddress {
+			leads = f.leadsOn(s, raw, slot+size)
+		}
+		if leads == unwind.No {
 			continue
 		}
 		switch f.reaches(s, &site, kind) {
@@ -121,7 +128,7 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 			if s.IsAbove() { // this far from SP any word may be one
 				break
 			}
-			if first = first.or(h); f.graph == nil {
+			if first = first.or(h); f.graph == nil || first == h && leads == unwind.Yes {
 				return first
 			}
 			if !fits.ok && h.slot-first.slot < maxFrame*size && keepsGlobal(s, &h) {

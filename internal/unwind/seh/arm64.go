@@ -14,7 +14,7 @@ type sequence []step
 // step is an unwind code.
 type step struct {
 	op    op
-	first uint8 // the number of the first register that is saved
+	first uint8 // the number of the first register that is saved; those of floating point count from numberD or numberQ
 	count uint8 // of registers
 	off   int64 // bytes: where the registers are, or what the stack pointer moves by
 }
@@ -23,21 +23,20 @@ type step struct {
 type op uint8
 
 const (
-	opEnd          op = iota
-	opEndChained      // the prologue ends, and what the function's other part did follows
-	opAlloc           // sub sp,sp,#off
-	opSave            // stp first,…,[sp,#off]
-	opSavePush        // stp first,…,[sp,#-off]!
-	opSaveNext        // stp of the pair behind that of the next step but opSaveNext
-	opSaveLRPair      // stp first,lr,[sp,#off]
-	opSetFP           // mov x29,sp
-	opAddFP           // add x29,sp,#off
-	opNop             // what does not matter, as the saving of floating-point registers
-	opMoveSP          // as opSavePush, of a floating-point register: only the stack pointer matters
-	opSign            // pacibsp
-	opMachineFrame    // no instruction: the processor's own frame
-	opContext         // no instruction: a CONTEXT lies at the stack pointer
-	opNoCall          // no instruction: the place was not called
+	opEnd        op = iota
+	opEndChained    // the prologue ends, and what the function's other part did follows
+	opAlloc         // sub sp,sp,#off
+	opSave          // stp first,…,[sp,#off]
+	opSavePush      // stp first,…,[sp,#-off]!
+	opSaveNext      // stp of the pair behind that of the next step but opSaveNext
+	opSaveLRPair    // stp first,lr,[sp,#off]
+	opSetFP         // mov x29,sp
+	opAddFP         // add x29,sp,#off
+	opNop
+	opSign         // pacibsp
+	opMachineFrame // no instruction: the processor's own frame
+	opContext      // no instruction: a CONTEXT lies at the stack pointer
+	opNoCall       // no instruction: the place was not called
 	opUnsupported
 )
 
@@ -75,6 +74,7 @@ type frame struct {
 	words     int // of the function
 	prologue  sequence
 	epilogues []scope
+	handler   uint32 // of exceptions, 0 for none
 }
 
 // scope is an epilogue: which instruction it begins with.
@@ -133,7 +133,7 @@ func (u *undoing) undo(s sequence) unwind.Verdict {
 		case opEnd:
 			u.finish(0)
 			return unwind.Found
-		case opAlloc, opMoveSP:
+		case opAlloc:
 			u.off += t.off
 		case opSetFP, opAddFP:
 			u.base, u.off = arch.FP, -t.off
@@ -164,15 +164,16 @@ func (u *undoing) undo(s sequence) unwind.Verdict {
 }
 
 // Numbers of registers.
-const numberFP, numberLR = 29, 30
+const numberFP, numberLR, numberD, numberQ = 29, 30, 64, 96
 
-// saved says that registers with ascending numbers lie from bytes above the stack pointer on.
+// saved says that registers with ascending numbers lie from bytes above the stack pointer on. Those of arguments are stored, but not the
+// caller's; those of floating point do not matter.
 func (u *undoing) saved(first, count uint8, at int64) {
-	for n := first; n < first+count && n <= numberLR; n++ {
-		r, _ := u.q.Arch.RegByDWARF(uint64(n))
-		if n == numberLR {
+	for n := first; n < first+count; n++ {
+		switch r, _ := u.q.Arch.RegByDWARF(uint64(n)); {
+		case n == numberLR:
 			u.out.RA = unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + at}
-		} else {
+		case n >= firstSaved && n < numberLR:
 			u.restore(r, at)
 		}
 		at += 8
@@ -204,7 +205,7 @@ func readXdata(img *image.Image, rva uint32) (fr frame, v unwind.Verdict) {
 	r := bin.New(img.Segments.Bytes(base+uint64(rva)), false)
 	head := r.U32()
 	fr.words = int(head & 0x3ffff)
-	version, one := head>>18&3, head>>21&1 != 0
+	version, handled, one := head>>18&3, head>>20&1 != 0, head>>21&1 != 0
 	epilogues, words := int(head>>22&0x1f), head>>27
 	if epilogues == 0 && words == 0 {
 		more := r.U32()
@@ -220,6 +221,9 @@ func readXdata(img *image.Image, rva uint32) (fr frame, v unwind.Verdict) {
 	codes := r.Bytes(uint64(words) * 4)
 	if r.Err() != nil {
 		return fr, unwind.Malformed
+	}
+	if handled {
+		fr.handler = r.U32()
 	}
 	fr.prologue = readSteps(codes, true)
 	if one { // the number is where the only epilogue's codes begin, and the function ends with it

@@ -104,13 +104,17 @@ func (u *undoing) leaves(f *pdata.Function, b []byte, pc uint64) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25 // jmp [rip+import]
 }
 
-// elsewhere tells whether a jump leads out of f's function. A part that GCC moved away (f.cold) is no other function, though nothing
-// says that the entry belongs to f: the frame is made when its first instruction runs, so that the prologue has no bytes.
+// elsewhere tells whether a jump leads out of f's function, or to its first instruction, which a call made the same way. A part that GCC
+// moved away (f.cold) is no other function, though nothing says that the entry belongs to f: the frame is made when its first instruction
+// runs, so that the prologue has no bytes.
 func (u *undoing) elsewhere(f *pdata.Function, to uint64) bool {
 	other, ok := pdata.Find(u.q.Image, to)
 	if !ok {
 		return true
 	}
 	info := pdata.UnwindInfoAt(u.q.Image, other.Info)
-	return other.Entry != f.Entry && (info.Prologue != 0 || len(info.Codes) == 0)
+	if other.Entry == f.Entry {
+		return to == f.Entry && info.Prologue != 0
+	}
+	return info.Prologue != 0 || len(info.Codes) == 0
 }

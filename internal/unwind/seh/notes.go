@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/pdata"
 	"github.com/backsight/backsight/unwind"
@@ -40,21 +41,31 @@ func x64Notes(q *unwind.Query, f *pdata.Function) (lines []string) {
 		if v != unwind.Found {
 			return append(lines, "a code that is "+v.String())
 		}
-		lines = append(lines, c.text())
+		lines = append(lines, c.text(&info))
 	}
-	return lines
+	return append(lines, handler(q, info.Handler)...)
+}
+
+// handler tells the function that handles exceptions, if there is one.
+func handler(q *unwind.Query, rva uint32) []string {
+	if rva == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("handler 0x%0*x", 2*q.Arch.AddrSize, q.Image.Table(image.RuntimeFunctions).Base+uint64(rva))}
 }
 
 // texts are the codes as Microsoft names them.
 var texts = [...]string{pushNonvol: "PUSH_NONVOL reg=%[1]s", allocLarge: "ALLOC_LARGE size=%[2]d", allocSmall: "ALLOC_SMALL size=%[2]d",
-	setFPReg: "SET_FPREG", saveNonvol: "SAVE_NONVOL reg=%[1]s, offset=0x%[2]X", saveNonvolFar: "SAVE_NONVOL_FAR reg=%[1]s, offset=0x%[2]X",
+	setFPReg: "SET_FPREG reg=%[4]s, offset=0x%[5]X", saveNonvol: "SAVE_NONVOL reg=%[1]s, offset=0x%[2]X", saveNonvolFar: "SAVE_NONVOL_FAR reg=%[1]s, offset=0x%[2]X",
 	epilog: "EPILOG", spare: "", saveXMM: "SAVE_XMM128 reg=XMM%[3]d, offset=0x%[2]X", saveXMMFar: "SAVE_XMM128_FAR reg=XMM%[3]d, offset=0x%[2]X",
-	pushMachFrame: "PUSH_MACHFRAME"}
+	pushMachFrame: "PUSH_MACHFRAME errcode=%[6]s"}
 
 // text is a code with its operands.
-func (c *code) text() string {
-	operands := []any{strings.ToUpper(x64Registers[c.info]), c.value, c.info}
-	return fmt.Sprintf("0x%02X: ", c.offset) + fmt.Sprintf(texts[c.op]+"%[4]s", append(operands, "")...)
+func (c *code) text(info *pdata.UnwindInfo) string {
+	number := func(n uint8) string { return strings.ToUpper(x64Registers[n]) }
+	pushed := [2]string{"no", "yes"}[c.info&1]
+	text := fmt.Sprintf(texts[c.op]+"%[7]s", number(c.info), c.value, c.info, number(info.FrameReg), info.FrameOff, pushed, "")
+	return fmt.Sprintf("0x%02X: ", c.offset) + text
 }
 
 func arm64Notes(q *unwind.Query, f *pdata.Function) []string {
@@ -66,7 +77,7 @@ func arm64Notes(q *unwind.Query, f *pdata.Function) []string {
 	for _, e := range fr.epilogues {
 		lines = append(lines, fmt.Sprintf("epilogue at 0x%0*x: %s", 2*q.Arch.AddrSize, f.Lo+uint64(e.start)*4, e.steps.text()))
 	}
-	return lines
+	return append(lines, handler(q, fr.handler)...)
 }
 
 func (s sequence) text() string {
@@ -80,7 +91,7 @@ func (s sequence) text() string {
 // text is the instruction of a prologue that a code stands for.
 func (t *step) text() string {
 	switch t.op {
-	case opAlloc, opMoveSP:
+	case opAlloc:
 		return fmt.Sprintf("sub sp, #%d", t.off)
 	case opSave:
 		return fmt.Sprintf("%s, [sp, #%d]", t.stored(), t.off)
@@ -97,15 +108,20 @@ func (t *step) text() string {
 
 // stored is the store of a register or two.
 func (t *step) stored() string {
-	first, second := fmt.Sprintf("x%d", t.first), fmt.Sprintf("x%d", t.first+1)
-	if t.first == numberLR {
-		first = "lr"
-	}
-	if t.first == numberFP {
-		second = "lr"
-	}
 	if t.count == 2 {
-		return "stp " + first + ", " + second
+		return "stp " + registerName(t.first) + ", " + registerName(t.first+1)
 	}
-	return "str " + first
+	return "str " + registerName(t.first)
+}
+
+func registerName(n uint8) string {
+	switch {
+	case n == numberLR:
+		return "lr"
+	case n >= numberQ:
+		return fmt.Sprintf("q%d", n-numberQ)
+	case n >= numberD:
+		return fmt.Sprintf("d%d", n-numberD)
+	}
+	return fmt.Sprintf("x%d", n)
 }

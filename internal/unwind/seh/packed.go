@@ -50,14 +50,10 @@ func (p *packed) steps(prologue bool) (s sequence) {
 	} else {
 		s = allocated(s, p.size-saved)
 	}
-	if p.homes && prologue {
-		s = append(s, step{op: opNop}, step{op: opNop}, step{op: opNop})
-	}
-	switch alone := p.ints == 0 && p.floats == 0 && p.cr != lrSaved; {
-	case p.homes && prologue && alone: // the first pair makes the room
-		s = append(s, step{op: opMoveSP, off: saved})
+	alone := p.ints == 0 && p.floats == 0 && p.cr != lrSaved // the first pair of arguments makes the room
+	switch {
 	case p.homes && prologue:
-		s = append(s, step{op: opNop})
+		s = p.homeSteps(s, saved, alone)
 	case p.homes && alone:
 		s = append(s, step{op: opAlloc, off: saved})
 	}
@@ -102,16 +98,28 @@ func allocated(s sequence, local int64) sequence {
 	return s
 }
 
-// floatSteps are those of the floating-point registers, whose values do not matter. The first moves the stack pointer where no
-// general register was saved before.
-func (p *packed) floatSteps(s sequence, ints, saved int64) sequence {
-	n := (p.floats + 1) / 2
-	for i := range n {
-		if i == n-1 && ints == 0 {
-			s = append(s, step{op: opMoveSP, off: saved})
-		} else {
-			s = append(s, step{op: opNop})
+// homeSteps are those of the arguments X0 to X7, which lie above all that is saved.
+func (p *packed) homeSteps(s sequence, saved int64, alone bool) sequence {
+	const size = 64
+	for first := int64(6); first >= 0; first -= 2 {
+		t := step{op: opSave, first: uint8(first), count: 2, off: saved - size + first*8}
+		if first == 0 && alone {
+			t.op, t.off = opSavePush, saved
 		}
+		s = append(s, t)
+	}
+	return s
+}
+
+// floatSteps are those of the floating-point registers from D8 on, in pairs. The first moves the stack pointer where no general register
+// was saved before.
+func (p *packed) floatSteps(s sequence, ints, saved int64) sequence {
+	for i := (p.floats+1)/2*2 - 2; i >= 0; i -= 2 {
+		t := step{op: opSave, first: firstFloat + uint8(i), count: uint8(min(2, p.floats-i)), off: ints + i*8}
+		if t.off == 0 {
+			t.op, t.off = opSavePush, saved
+		}
+		s = append(s, t)
 	}
 	return s
 }

@@ -240,6 +240,33 @@ func TestPacked(t *testing.T) {
 	})
 }
 
+// TestRows: the listing has each instruction of each entry once, with its rule; entries that overlap are cut.
+func TestRows(t *testing.T) {
+	code := []byte{0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3} // push, sub, call, add, pop, ret
+	img := program(x64, code, []byte{1, 5, 2, 0, 5, 0x32, 1, 0x30}, entry{0x1000, 0x1010, infoAt}, entry{0x1008, 0x1014, infoAt})
+	var got []string
+	next := uint64(textAt)
+	Source{}.Rows(img, func(lo, hi uint64, r *unwind.Rule) bool {
+		if lo != next || r.Format(img.Arch) != rule(img, int64(lo-textAt)) {
+			t.Errorf("%#x to %#x: %s, want %s", lo, hi, r.Format(img.Arch), rule(img, int64(lo-textAt)))
+		}
+		got, next = append(got, r.Format(img.Arch)), hi
+		return true
+	})
+	if next != textAt+0x14 || got[0] != "CFA=rsp+8 RA=[CFA-8]" || got[2] != "CFA=rsp+48 RA=[CFA-8] rbx=[CFA-16]" || got[5] != got[0] {
+		t.Errorf("%#x: %q", next, got)
+	}
+	arm := program(a64, nil, nil, entry{0x1000, 1 | 12<<2 | 3<<21 | 2<<23})
+	rows := 0
+	Source{}.Rows(arm, func(lo, hi uint64, _ *unwind.Rule) bool {
+		rows++
+		return hi == lo+4 && rows < 8
+	})
+	if rows != 8 {
+		t.Errorf("%d rows before the listing was left", rows)
+	}
+}
+
 // TestNotes: explanations are in the specifications' words.
 func TestNotes(t *testing.T) {
 	notes := func(img *image.Image) string {

@@ -71,11 +71,14 @@ var wide = [...]struct {
 	{0xd400, opSave, 1, 0, false},     // save_reg
 	{0xd600, opSavePush, 1, 8, true},  // save_reg_x
 	{0xd800, opSaveLRPair, 0, 0, false},
-	{0xda00, opNop, 0, 0, false},    // save_fregp
-	{0xdc00, opMoveSP, 0, 8, false}, // save_fregp_x
-	{0xde00, opNop, 0, 0, false},    // save_freg
-	{0xdf00, opMoveSP, 0, 8, true},  // save_freg_x
+	{0xda00, opSave, 2, 0, false},     // save_fregp
+	{0xdc00, opSavePush, 2, 8, false}, // save_fregp_x
+	{0xde00, opSave, 1, 0, false},     // save_freg
+	{0xdf00, opSavePush, 1, 8, true},  // save_freg_x
 }
+
+// firstFloats is the first code that saves registers of floating point; the lowest such register is D8, with three bits.
+const firstFloats, firstFloat = 0xd800, numberD + 8
 
 // twoBytes reads a code of wide.
 func twoBytes(w uint16) step {
@@ -93,30 +96,31 @@ func twoBytes(w uint16) step {
 		case opSaveLRPair:
 			t.first = firstSaved + 2*uint8(w>>6&7)
 		}
+		switch {
+		case w >= firstFloats && c.short:
+			t.first = firstFloat + uint8(w>>5&7)
+		case w >= firstFloats:
+			t.first = firstFloat + uint8(w>>6&7)
+		}
 		return t
 	}
 	return step{op: opUnsupported}
 }
 
 // anyRegister reads save_any_reg: 0pxrrrrr ffoooooo, of ARM64EC's entry thunks. p: a pair, x: the stack pointer moves, f: 0 for
-// general registers.
+// general registers, 1 for D, 2 for Q.
 func anyRegister(r *bin.Reader) step {
 	a, b := r.U8(), r.U8()
-	pair, moves := a>>6&1, a>>5&1 != 0
-	t := step{op: opSave, first: a & 0x1f, count: 1 + pair, off: int64(b&0x3f) * 8}
-	if pair != 0 || moves {
+	pair, moves, kind := a>>6&1, a>>5&1 != 0, b>>6
+	t := step{op: opSave, first: a&0x1f + [...]uint8{0, numberD, numberQ, 0}[kind], count: 1 + pair, off: int64(b&0x3f) * 8}
+	if pair != 0 || moves || kind == 2 {
 		t.off *= 2
 	}
 	if moves {
 		t.op, t.off = opSavePush, t.off+16
 	}
-	switch {
-	case a>>7 != 0:
+	if a>>7 != 0 || kind == 3 {
 		return step{op: opUnsupported}
-	case b>>6 != 0 && moves:
-		t.op = opMoveSP
-	case b>>6 != 0:
-		t.op = opNop
 	}
 	return t
 }

@@ -6,7 +6,8 @@
 //	STACK CFI 8a8 $s0: .cfa -12 + ^ .ra: .cfa -4 + ^
 //
 // dump_syms' own files have faults where a CIE does not say all. On a processor that does not push return addresses the CFA is
-// SP where a function begins, whatever INIT says ("$sp 39792944 +"); ".ra: .ra" means the register of the return address.
+// SP where a function begins and nothing is saved, whatever INIT says ("$sp 39792944 +"); ".ra: .ra" means the register of the return
+// address.
 package stackcfi
 
 import (
@@ -57,7 +58,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if !r.take(init) {
 		return unwind.Unsupported
 	}
-	if q.Arch.LR != cpu.NoReg && out.CFA.Kind == unwind.RegPlus && out.CFA.Base == q.Arch.SP {
+	if r.entered() && begins(q.Image, start) {
 		out.CFA.Off = 0
 	}
 	changes = bytes.TrimLeft(changes, "\r\n")
@@ -78,6 +79,24 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.Malformed
 	}
 	return unwind.Found
+}
+
+// entered tells whether the rules are those of a function's first instruction, but for how far SP is from the CFA.
+func (r *row) entered() bool {
+	lr := r.arch.LR
+	for i := range r.out.N {
+		if r.out.Regs[i].Kind != unwind.SameValue {
+			return false
+		}
+	}
+	return lr != cpu.NoReg && r.out.CFA.Kind == unwind.RegPlus && r.out.CFA.Base == r.arch.SP && r.out.CFA.Off != 0 &&
+		r.out.RA.Kind == unwind.RegPlus && r.out.RA.Base == lr
+}
+
+// begins tells whether a function begins at an address, unless the names say that one goes on there.
+func begins(img *image.Image, at uint64) bool {
+	s, ok := img.Symbols.At(at)
+	return !ok || s.Addr == at
 }
 
 // row collects the rules that hold.
@@ -112,10 +131,13 @@ func (r *row) rule(name string, expr [][]byte) bool {
 	switch {
 	case name == ".cfa":
 		r.out.CFA = v.register(cpu.NoReg)
-		return ok && v.base != cfa
+		return ok && v.base != cfa && v.base != cpu.NoReg
 	case name == ".ra" && len(expr) == 1 && string(expr[0]) == ".ra":
 		r.out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: r.arch.LR}
 		return r.arch.LR != cpu.NoReg
+	case name == ".ra" && ok && v == value{base: cpu.NoReg}: // 0: nobody called the function
+		r.out.RA = unwind.RegRule{Kind: unwind.Undefined, Reg: cpu.NoReg, Base: cpu.NoReg}
+		return true
 	case name == ".ra":
 		r.out.RA = v.register(cpu.NoReg)
 		return ok
@@ -148,14 +170,15 @@ func (r *row) register(name string) (cpu.Reg, bool) {
 // cfa stands for the CFA as the base of a value.
 const cfa = cpu.Reg(254)
 
-// value is a register or the CFA plus an offset, or the word that lies there.
+// value is a register, the CFA or nothing plus an offset, or the word that lies there plus another.
 type value struct {
-	base   cpu.Reg
-	off    int64
-	memory bool
+	base     cpu.Reg
+	off, add int64
+	memory   bool
 }
 
-// value reads an expression: a base, at most a number and its sign, at most a ^. Compilers' tables need no more.
+// value reads an expression: a number, or a base, at most a number and its sign, at most a ^ and another number. Compilers' tables need no
+// more.
 func (r *row) value(expr [][]byte) (v value, ok bool) {
 	if len(expr) == 0 {
 		return v, false
@@ -165,36 +188,40 @@ func (r *row) value(expr [][]byte) (v value, ok bool) {
 		v.base = cfa
 	default:
 		if v.base, ok = r.register(name); !ok {
-			return v, false
+			n, err := strconv.ParseInt(name, 10, 64)
+			return value{base: cpu.NoReg, off: n}, err == nil && len(expr) == 1
 		}
 	}
-	expr = expr[1:]
-	if len(expr) >= 2 {
-		n, err := strconv.ParseInt(string(expr[0]), 10, 64)
-		switch string(expr[1]) {
-		case "+":
-			v.off = n
-		case "-":
-			v.off = -n
-		default:
-			return v, false
-		}
-		if err != nil {
-			return v, false
-		}
-		expr = expr[2:]
-	}
-	if len(expr) == 1 && string(expr[0]) == "^" {
+	v.off, expr, ok = sum(expr[1:])
+	if ok && len(expr) > 0 && string(expr[0]) == "^" {
 		v.memory = true
-		expr = nil
+		v.add, expr, ok = sum(expr[1:])
 	}
-	return v, len(expr) == 0
+	return v, ok && len(expr) == 0
+}
+
+// sum reads a number and its sign, if they are there.
+func sum(expr [][]byte) (n int64, rest [][]byte, ok bool) {
+	if len(expr) < 2 {
+		return 0, expr, true
+	}
+	n, err := strconv.ParseInt(string(expr[0]), 10, 64)
+	switch string(expr[1]) {
+	case "+":
+	case "-":
+		n = -n
+	default:
+		return 0, expr, false
+	}
+	return n, expr[2:], err == nil
 }
 
 // register is the value as the rule of a register.
 func (v *value) register(reg cpu.Reg) unwind.RegRule {
-	r := unwind.RegRule{Reg: reg, Base: v.base, Off: v.off}
+	r := unwind.RegRule{Reg: reg, Base: v.base, Off: v.off, Add: v.add}
 	switch {
+	case v.base == cpu.NoReg:
+		r.Kind = unwind.Constant
 	case v.base == cfa && v.memory:
 		r.Kind, r.Base = unwind.AtCFA, cpu.NoReg
 	case v.base == cfa:

@@ -60,6 +60,12 @@ func TestRule(t *testing.T) {
 		{"aarch64", ".cfa: sp 0 + x19: x19 .ra: x30 d8: d8", "", 0x1000, "CFA=sp RA=x30 x19=same"},
 		{"riscv64", ".cfa: sp 0 + .ra: .ra", "", 0x1000, "CFA=sp RA=ra"},      // dump_syms
 		{"mips", ".cfa: $sp 39792944 + .ra: $ra", "", 0x1000, "CFA=sp RA=ra"}, // dump_syms
+		{"mips", ".cfa: $sp 39792944 + $s0: $s0 .ra: $ra", "", 0x1000, "CFA=sp RA=ra s0=same"},
+		{"mips", ".cfa: $sp 32 + .ra: .cfa -4 + ^", "", 0x1000, "CFA=sp+32 RA=[CFA-4]"},                // no function's beginning
+		{"mips", ".cfa: $sp 32 + .ra: $ra $s0: .cfa -8 + ^", "", 0x1000, "CFA=sp+32 RA=ra s0=[CFA-8]"}, // the same
+		{"x86_64", ".cfa: $rsp 8 + .ra: 0", "", 0x1000, "CFA=rsp+8 RA=undefined"},                      // nobody called the function
+		{"x86_64", ".cfa: $rsp 8 + ^ 16 - .ra: .cfa -8 + ^ $rbx: 7", "", 0x1000, "CFA=[rsp+8]-16 RA=[CFA-8] rbx=0x7"},
+		{"x86_64", ".cfa: 8 .ra: .cfa -8 + ^", "", 0x1000, "unsupported"},
 		{"mips", ".cfa: $sp 0 + .ra: $ra", "\nSTACK CFI 1004 .cfa: $fp 16 -", 0x1004, "CFA=s8-16 RA=ra"},
 		{"x86_64", ".cfa: $rsp 8 +", "", 0x1000, "malformed"},
 		{"x86_64", ".cfa: $rsp 8 * .ra: .cfa", "", 0x1000, "unsupported"},
