@@ -4,8 +4,6 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
-
-	"github.com/backsight/backsight/cpu"
 )
 
 // None is what the searches of Offsets return where nothing is found.
@@ -89,15 +87,17 @@ func (s *Offsets) Next(at uint32) uint32 {
 }
 
 // Set is a set of places in an image's code. It takes a bit for each address at which
-// an instruction can begin, and mode: an eighth of the code's size at most.
+// an instruction can begin, and mode that the image has: an eighth of the code's size at most.
 type Set struct {
-	arch *cpu.Arch
-	runs []run
+	align uint64
+	modes bool // an image of one set of instructions takes a quarter
+	runs  []run
 }
 
-// run has the bits of one executable segment.
+// run has the bits of one executable segment, from an address on.
 type run struct {
 	lo, size uint64
+	base     uint64 // where bit 0 is: lo or a bit lower
 	bits     []uint64
 }
 
@@ -106,30 +106,37 @@ func NewSet(c Code) *Set { return NewSetIn(c, 0, ^uint64(0)) }
 
 // NewSetIn is NewSet for the code between two addresses.
 func NewSetIn(c Code, lo, hi uint64) *Set {
-	s := &Set{arch: c.Arch}
+	s := &Set{align: c.Arch.InsnAlign, modes: c.Arch.ISABit && !c.Img.OneMode}
+	if !s.modes {
+		s.align = c.Arch.InsnAlignIn(0)
+	}
 	c.Text(func(addr uint64, code []byte) {
 		from, to := max(addr, lo), min(addr+uint64(len(code)), hi)
 		if from > to || from == to && len(code) > 0 {
 			return
 		}
-		n := (to-from)/c.Arch.InsnAlign + 1
-		if c.Arch.ISABit {
+		base := from &^ (s.align - 1)
+		n := (to-base)/s.align + 1
+		if s.modes {
 			n *= 2
 		}
-		s.runs = append(s.runs, run{from, to - from, make([]uint64, n/64+1)})
+		s.runs = append(s.runs, run{from, to - from, base, make([]uint64, n/64+1)})
 	})
 	return s
 }
 
 // bit finds the word and the mask of a place; nil outside the code.
 func (s *Set) bit(at Addr) (*uint64, uint64) {
+	if !s.modes && (at.Mode != 0 || at.PC&(s.align-1) != 0) {
+		return nil, 0
+	}
 	for i := range s.runs {
 		r := &s.runs[i]
 		if at.PC-r.lo >= r.size {
 			continue
 		}
-		k := (at.PC - r.lo) / s.arch.InsnAlign
-		if s.arch.ISABit {
+		k := (at.PC - r.base) / s.align
+		if s.modes {
 			k = k<<1 | uint64(at.Mode)
 		}
 		return &r.bits[k/64], 1 << (k % 64)
@@ -203,8 +210,8 @@ func (s *Set) count(o *Set) (n int) {
 
 // key is that of the place with the bit number k.
 func (s *Set) key(r *run, k uint64) uint64 {
-	if s.arch.ISABit {
-		return r.lo + k>>1*s.arch.InsnAlign | k&1
+	if s.modes {
+		return r.base + k>>1*s.align | k&1
 	}
-	return r.lo + k*s.arch.InsnAlign
+	return r.base + k*s.align
 }

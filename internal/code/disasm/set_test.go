@@ -1,6 +1,8 @@
 package disasm
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -73,6 +75,34 @@ func TestSet(t *testing.T) {
 		}
 		if other := (Addr{0x1000, 1 - tt.mode}); tt.cpu == "arm" && s.Has(other) {
 			t.Error("the set holds places of another mode")
+		}
+	}
+}
+
+// TestCounted: what a counted set tells of places between two is what a list of them tells.
+func TestCounted(t *testing.T) {
+	for _, tt := range []struct {
+		cpu     string
+		oneMode bool
+	}{{"arm", false}, {"arm", true}, {"x86_64", false}, {"aarch64", false}, {"mips o32 big", true}, {"riscv64", false}} {
+		c := code(t, codetest.Program{CPU: tt.cpu, OneMode: tt.oneMode, Listing: "1000: 00000000\n2ffc: 00000000\n9002: 00000000\n90fc: 00000000"})
+		random, s := rand.New(rand.NewPCG(1, 0)), NewSet(c)
+		for range 60 {
+			s.Add(c.Addr(0x1000 + random.Uint64N(0x2000)))
+			s.Add(c.Addr(0x9000 + random.Uint64N(0x100)))
+		}
+		keys, counted := s.Keys(), s.Counted()
+		s.Add(Addr{PC: 0x1000}) // no longer of interest
+		for range 5000 {
+			lo := 0xf00 + random.Uint64N(0x9000)
+			hi := lo + random.Uint64N(1<<random.Uint64N(15))
+			i, _ := slices.BinarySearch(keys, lo)
+			if got, want := counted.Between(lo, hi), i < len(keys) && keys[i] <= hi; got != want {
+				t.Fatalf("%s: between %#x and %#x: %v; places %#x", tt.cpu, lo, hi, got, keys)
+			}
+		}
+		if len(keys) > 0 && !counted.Between(0, ^uint64(0)) {
+			t.Errorf("%s: none at all", tt.cpu)
 		}
 	}
 }

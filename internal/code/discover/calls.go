@@ -23,6 +23,17 @@ func findCalls(code disasm.Code) *calls {
 	return c
 }
 
+// look is what calls are looked at closely with, by one goroutine.
+type look struct {
+	steps disasm.CallSteps
+	insns [atOnce + 1]cpu.Insn // the last one may be in a delay slot
+}
+
+// atOnce is how many instructions around a call are decoded at a time.
+const atOnce = 8
+
+func newLook(c *calls) *look { return &look{steps: disasm.NewCallSteps(c.code, c.mode)} }
+
 // named is what calls tell of the places of a page.
 type named struct {
 	entry pageSet // a function certainly begins there
@@ -42,7 +53,7 @@ type named struct {
 //   - or if another call has named the target before.
 //
 // Where instructions have one size all are in step, and what reads as a call may only be data.
-func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, single keys) {
+func (c *calls) entries(i int, known keys, l *look) (found, single keys) {
 	var places named
 	start := c.pages.start(i)
 	for _, key := range known.from(start) {
@@ -53,15 +64,15 @@ func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, sing
 	}
 	for r := range c.to(i) {
 		if !places.entry.has(r.to - start) {
-			c.name(&places, r.to-start, r, steps)
+			c.name(&places, r.to-start, r, l)
 		}
 	}
 	return places.entry.keys(start, &pageSet{}), places.once.keys(start, &places.twice)
 }
 
 // name adds what another call tells of a place.
-func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps) {
-	call, sound := c.tells(r, steps)
+func (c *calls) name(places *named, off uint64, r jump, l *look) {
+	call, sound := c.tells(r, l)
 	switch {
 	case !call:
 	case sound:
@@ -76,14 +87,14 @@ func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps)
 
 // tells whether what reads as a call is one in step with the code before, and whether that
 // call alone makes its target a function.
-func (c *calls) tells(r jump, steps *disasm.CallSteps) (call, sound bool) {
+func (c *calls) tells(r jump, l *look) (call, sound bool) {
 	if c.code.Arch.InsnAlign > 1 {
-		return true, c.sound(r)
+		return true, c.sound(r, l)
 	}
 	if disasm.WithinThunk(c.code, r.from, c.code.Addr(r.to)) {
 		return false, false
 	}
-	call, clean := steps.At(r.from)
+	call, clean := l.steps.At(r.from)
 	return call, call && (clean && r.to%functionAlign == 0 || marked(c.code, r.to))
 }
 
@@ -94,34 +105,39 @@ const aroundCall = 16
 // the code in front leads into the target, and what stands around the call is not all code. The words
 // 00000000 0c050000 00000000 in the tables of Debian's python3 for mips64el read as jal 0x120140000,
 // which lies in a prologue; words before them read as jumps in the delay slots of jumps.
-func (c *calls) sound(r jump) bool {
-	return !leadsInto(c.code, c.code.Addr(r.to)) || allCode(c.code, disasm.Addr{PC: r.from, Mode: c.mode})
+func (c *calls) sound(r jump, l *look) bool {
+	return !leadsInto(c.code, c.code.Addr(r.to), l.insns[:2]) || l.allCode(c.code, disasm.Addr{PC: r.from, Mode: c.mode})
 }
 
 // leadsInto tells whether the code in front of a place leads into the place; false where
-// instructions differ in size.
-func leadsInto(code disasm.Code, at disasm.Addr) bool {
+// instructions differ in size. before is room for two instructions.
+func leadsInto(code disasm.Code, at disasm.Addr, before []cpu.Insn) bool {
 	size := code.InsnSize(at.Mode)
-	var before [2]cpu.Insn
-	if size == 0 || code.Decode(disasm.Addr{PC: at.PC - 2*size, Mode: at.Mode}, before[:]) < len(before) {
+	if size == 0 || code.Decode(disasm.Addr{PC: at.PC - 2*size, Mode: at.Mode}, before) < len(before) {
 		return false
 	}
-	in := cpu.Deciding(before[:])
+	in := cpu.Deciding(before)
 	return !in.Ends(code.Arch.PC) && in.Flags&cpu.FlagPadding == 0
 }
 
 // allCode tells whether everything around a place can be code: no undefined instruction, and no
-// transfer in the delay slot of another one.
-func allCode(code disasm.Code, at disasm.Addr) bool {
+// transfer in the delay slot of another one. What is none shows soon, mostly.
+func (l *look) allCode(code disasm.Code, at disasm.Addr) bool {
 	size := code.InsnSize(at.Mode)
-	var around [2*aroundCall + 1]cpu.Insn
-	lead := uint64(len(code.Img.Segments.Before(at.PC, aroundCall*int(size))))
-	list := around[:code.Decode(disasm.Addr{PC: at.PC - lead&^(size-1), Mode: at.Mode}, around[:])]
-	for i := range list {
-		step := cpu.StepOf(list[i:], at.PC)
-		if step.In.Op == cpu.OpUnknown || step.Slot != nil && disasm.Transfers(step.Slot, code.Arch) {
-			return false
+	from := at.PC - uint64(len(code.Img.Segments.Before(at.PC, aroundCall*int(size))))&^(size-1)
+	for left := 2*aroundCall + 1; left > 0; left -= atOnce {
+		list := l.insns[:min(left, len(l.insns))]
+		list = list[:code.Decode(disasm.Addr{PC: from, Mode: at.Mode}, list)]
+		for i := range list[:min(atOnce, len(list))] {
+			step := cpu.StepOf(list[i:], at.PC)
+			if step.In.Op == cpu.OpUnknown || step.Slot != nil && disasm.Transfers(step.Slot, code.Arch) {
+				return false
+			}
 		}
+		if len(list) < atOnce {
+			break
+		}
+		from += atOnce * size
 	}
 	return true
 }
@@ -133,8 +149,7 @@ func (c *calls) places(known keys) *places {
 		parts: make([]atomic.Pointer[keys], c.pages.n),
 		index: func(key uint64) int { i, _ := c.pages.index(key); return i },
 		find: func(i int) keys {
-			steps := disasm.NewCallSteps(c.code, c.mode)
-			found, _ := c.entries(i, known, &steps)
+			found, _ := c.entries(i, known, newLook(c))
 			return found
 		},
 	}

@@ -9,9 +9,10 @@ import (
 // candidates are places where functions may begin.
 type candidates struct {
 	entries  keys
-	taken    keys   // places that data or code holds a pointer to
-	built    keys   // places whose address code builds
-	farJumps []jump // over a certain entry, by target
+	whole    *disasm.Set // the entries of a large image, which few want as a list; else nil
+	taken    keys        // places that data or code holds a pointer to
+	built    keys        // places whose address code builds
+	farJumps []jump      // over a certain entry, by target
 }
 
 // findCandidates makes the list of candidates by recursive descent from the certain
@@ -21,15 +22,13 @@ func findCandidates(code disasm.Code, known *certain) *candidates {
 	s := newSweep(code, &known.gp, entries, everywhere)
 	s.ends = disasm.NewSet(code)
 	s.fromPointers(entries)
-	found := foundBy(s, single)
-	s.landingPads()
-	found.farJumps = s.farJumps()
-	return found
+	return foundBy(s, single)
 }
 
 // foundBy are the candidates that a sweep from the certain entries found, and single, what calls name
-// that may come of a misread byte.
+// that may come of a misread byte. Of hostile code they are as many as what they were found with.
 func foundBy(s *sweep, single keys) *candidates {
+	s.todo = worklist{}
 	found := &candidates{taken: s.pointers.Keys(), built: s.built.Keys()}
 	entries := s.pointers
 	for _, key := range single {
@@ -39,8 +38,25 @@ func foundBy(s *sweep, single keys) *candidates {
 		entries.Add(s.Addr(key))
 	}
 	addTails(entries, &s.jumps, s.Code, s.bounds)
-	found.entries = entries.Keys()
+	if s.ends != nil {
+		s.landingPads()
+		found.farJumps = s.farJumps()
+	}
+	s.jumps, s.bounds, s.seen = jumps{}, nil, nil
+	if s.ends != nil && isLarge(s.Code) {
+		found.whole = entries
+	} else {
+		found.entries = entries.Keys()
+	}
 	return found
+}
+
+// list are the entries.
+func (c *candidates) list() keys {
+	if c.whole != nil {
+		return c.whole.Keys()
+	}
+	return c.entries
 }
 
 const (

@@ -48,7 +48,7 @@ func TestRegions(t *testing.T) {
 			if e.near(a) == whole {
 				t.Fatal("an image of 6 MB has one region")
 			}
-			if got, want := e.near(a).entries.has(a), whole.entries.has(a); !got || !want {
+			if got, want := e.near(a).entries.has(a), whole.list().has(a); !got || !want {
 				t.Errorf("%#x is a candidate: %t by the code around, %t by all", a.PC, got, want)
 			}
 		}

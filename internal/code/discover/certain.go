@@ -86,9 +86,11 @@ func (c *certain) whole() (entries, single keys) {
 	if c.calls == nil {
 		return c.known, nil
 	}
-	steps := disasm.NewCallSteps(c.calls.code, c.calls.mode)
-	steps.Keep()
-	return c.onPages(0, c.calls.pages.n, &steps)
+	l := newLook(c.calls)
+	if c.calls.code.Arch.InsnAlign == 1 {
+		l.steps.Keep()
+	}
+	return c.onPages(0, c.calls.pages.n, l)
 }
 
 // between is whole for the pages of a range.
@@ -98,11 +100,10 @@ func (c *certain) between(in span) (entries, single keys) {
 	}
 	first, _ := c.calls.pages.index(in.lo)
 	last, _ := c.calls.pages.index(in.hi)
-	steps := disasm.NewCallSteps(c.calls.code, c.calls.mode)
-	return c.onPages(first, last, &steps)
+	return c.onPages(first, last, newLook(c.calls))
 }
 
-func (c *certain) onPages(first, last int, steps *disasm.CallSteps) (entries, single keys) {
+func (c *certain) onPages(first, last int, l *look) (entries, single keys) {
 	if first >= last {
 		return nil, nil
 	}
@@ -110,11 +111,14 @@ func (c *certain) onPages(first, last int, steps *disasm.CallSteps) (entries, si
 	most := int(c.calls.first[last]-c.calls.first[first]) + len(c.known.from(lo)) - len(c.known.from(hi))
 	entries = make(keys, 0, most)
 	for i := first; i < last; i++ {
-		page, one := c.calls.entries(i, c.known, steps)
+		page, one := c.calls.entries(i, c.known, l)
 		entries, single = append(entries, page...), append(single, one...)
 	}
 	if len(single) > someSingle+(last-first)*pageSize/64 {
 		single = nil
+	}
+	if len(entries) < most/2 { // hostile: most of what reads as calls is none
+		entries = slices.Clone(entries)
 	}
 	return entries, single
 }

@@ -123,7 +123,7 @@ func (e *Entries) Possible() []uint64 {
 	if e.AllListed() {
 		return e.Starts()
 	}
-	return sorted(append(e.Starts(), e.candidates().entries...))
+	return sorted(append(e.Starts(), e.candidates().list()...))
 }
 
 // IsEntry tells whether a function certainly begins at a place.

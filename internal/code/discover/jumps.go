@@ -74,12 +74,11 @@ func (l *jumps) all(yield func(jump) bool) {
 // ever tail-called, and parts of functions moved elsewhere (.text.unlikely). An analysis
 // that starts in such a part finds its stack unbalanced.
 func addTails(entries *disasm.Set, list *jumps, code disasm.Code, certain keys) {
-	named := keys(entries.Keys())
+	named := entries.Counted()
 	for j := range list.all {
 		to := code.Addr(j.to)
 		lo, hi := min(j.from, to.PC), max(j.from, to.PC)
-		above := named.from(disasm.Addr{PC: lo + 1, Mode: 1}.Key())
-		if certain.next(code, lo, to.PC) <= hi || len(above) > 0 && above[0] <= hi {
+		if named.Between(disasm.Addr{PC: lo + 1, Mode: 1}.Key(), hi) || certain.next(code, lo, to.PC) <= hi {
 			entries.Add(to)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -117,7 +118,7 @@ const gotPageSize = 1 << 16
 //	12013fffc:      lui    gp,0x58
 //	120140000:      daddu  gp,gp,t9
 func isGOTPage(code disasm.Code, at disasm.Addr) bool {
-	return code.Arch.GPBias != 0 && at.PC%gotPageSize == 0 && leadsInto(code, at)
+	return code.Arch.GPBias != 0 && at.PC%gotPageSize == 0 && leadsInto(code, at, make([]cpu.Insn, 2))
 }
 
 // aligned tells whether an instruction can begin at a place.
