@@ -44,7 +44,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		return dst, false
 	}
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
-	level := mayKeepSP(s) // CFA = SP is possible
+	level := s.Exact // CFA = SP is possible; of other frames circle wants to know
 	started := len(dst)
 	t := &f.trail
 	size := uint64(t.stack.size)
@@ -107,7 +107,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		t.rules = append(t.rules, r)
 		from := at
 		at = place{codeAddr(pc), uint32(mode) | tagUsed}
-		sp, level = cfa, !arch.CallPushesRA
+		sp, level = cfa, false
 		if c.costly() && f.spend(from, c) {
 			break
 		}

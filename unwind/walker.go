@@ -22,6 +22,7 @@ type Walker struct {
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
 	folding   folding
+	circle    circle
 }
 
 // NewWalker returns a Walker over snap.
@@ -159,6 +160,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: f.CallSite, Mode: mode, Exact: f.Exact, Module: m, Stack: snap.StackOf(t)}
 	w.frame.followStack()
 	w.frame.findShadow()
+	w.circle.from(&w.frame)
 	return append(dst, f), true
 }
 
@@ -214,8 +216,11 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		if c.end {
 			return dst, ending{Stop: r.stop}
 		}
-		if c.Exact && looped(dst[first:], c) {
+		switch {
+		case w.circle.closes(&w.frame, c):
 			return dst, ending{Stop: Stop{StopLoop, c.pc}}
+		case w.circle.interrupts(&w.frame, c):
+			return dst, ending{Stop: Stop{StopCost, c.pc}}
 		}
 		dst = append(dst, c.frame())
 		w.frame.enter(c)
@@ -282,17 +287,6 @@ func (f *Frame) leave(c *candidate) {
 			f.Checks |= Disputed // by how the frame was found
 		}
 	}
-}
-
-// looped tells whether the interrupted frame c is among frames already. Of all frames only signal
-// frames may lead to a lower SP, so that every circle goes through an interrupted frame.
-func looped(frames []Frame, c *candidate) bool {
-	for i := range frames {
-		if frames[i].PC == c.pc && frames[i].Exact && frames[i].HasCFA && c.HasCFA && frames[i].CFA == c.CFA {
-			return true
-		}
-	}
-	return false
 }
 
 // Sample is what a sampling profiler takes of a running thread. Addresses are target
