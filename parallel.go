@@ -120,6 +120,10 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 	return nil
 }
 
+// mostCopied is how many frames are copied to a list of their length. A list of more is its thread's: a stack overflow's frames
+// take some megabytes.
+const mostCopied = 1 << 12
+
 // walkThreads unwinds one thread after the other, r.next says which, until ctx ends.
 func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) {
 	var frames []unwind.Frame
@@ -131,7 +135,12 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		out, t := &r.out[i], &r.snap.Threads[r.first+i]
 		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
-		out.Frames, out.Repeats, out.Thread = slices.Clone(frames), slices.Clone(w.Repeats()), t
+		out.Frames, out.Repeats, out.Thread = frames, slices.Clone(w.Repeats()), t
+		if len(frames) > mostCopied {
+			frames = nil
+		} else {
+			out.Frames = slices.Clone(frames)
+		}
 		u.splice(r.snap, out)
 		u.within(r.snap, out)
 		if t.Crashed {

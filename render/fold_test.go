@@ -68,6 +68,10 @@ func TestFoldedList(t *testing.T) {
 	}
 	for _, usage := range []bool{false, true} {
 		style := render.Style{StackUsage: usage}
+		var written bytes.Buffer
+		if err := render.WriteText(&written, whole, style); err != nil || !bytes.Equal(written.Bytes(), render.AppendText(nil, whole, style)) {
+			t.Errorf("usage %v: other text in pieces, %v", usage, err)
+		}
 		line := render.AppendJSONLine(nil, whole, style)
 		if got := render.AppendJSONLine(nil, folded, style); !bytes.Equal(got, line) {
 			t.Errorf("usage %v: another line of JSON", usage)

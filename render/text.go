@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -22,6 +23,20 @@ type text struct {
 	b      []byte
 	style  Style
 	digits int // of an address
+	// w, if set, is given what b holds from time to time; err is why w could not be written.
+	w   io.Writer
+	err error
+}
+
+// flush writes what is held back, if that is as many bytes.
+func (t *text) flush(most int) {
+	if t.w == nil || len(t.b) < most {
+		return
+	}
+	if t.err == nil {
+		_, t.err = t.w.Write(t.b)
+	}
+	t.b = t.b[:0]
 }
 
 // frameBytes is about what a frame takes: a short name, a file and a line.
@@ -31,31 +46,43 @@ const frameBytes = 80
 // own, above the function that it was inlined into and with the same number: it
 // is not a frame of the stack.
 func AppendText(dst []byte, r *report.Report, style Style) []byte {
-	t := text{b: dst, style: style, digits: 8}
-	if style.Title != "" {
-		t.line(style.Title)
-	}
-	if r.Snapshot == nil {
-		t.line("no backtrace")
-		return t.b
-	}
-	t.digits = 2 * r.Snapshot.Arch.AddrSize
 	frames := 0
 	for i := range r.Threads {
 		frames += len(r.Threads[i].Frames)
 	}
-	t.b = slices.Grow(t.b, frames*frameBytes)
+	t := text{b: slices.Grow(dst, frames*frameBytes), style: style}
+	t.report(r)
+	return t.b
+}
+
+// WriteText writes what AppendText appends, while it is made.
+func WriteText(w io.Writer, r *report.Report, style Style) error {
+	t := text{w: w, style: style}
+	t.report(r)
+	t.flush(0)
+	return t.err
+}
+
+func (t *text) report(r *report.Report) {
+	t.digits = 8
+	if t.style.Title != "" {
+		t.line(t.style.Title)
+	}
+	if r.Snapshot == nil {
+		t.line("no backtrace")
+		return
+	}
+	t.digits = 2 * r.Snapshot.Arch.AddrSize
 	for i := range r.Threads {
 		if i > 0 {
 			t.b = append(t.b, '\n')
 		}
-		th := threadText{&t, r, &r.Threads[i]}
+		th := threadText{t, r, &r.Threads[i]}
 		th.thread()
 	}
-	if style.Modules {
+	if t.style.Modules {
 		t.modules(r.Snapshot)
 	}
-	return t.b
 }
 
 func (t *text) line(s string) { t.b = append(appendText(t.b, s), '\n') }

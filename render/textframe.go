@@ -52,6 +52,7 @@ func (t *frameTable) frames() {
 		if c.times > 1 {
 			t.folded(&c)
 		}
+		t.flush(mostHeld)
 		i += c.frames()
 	}
 }

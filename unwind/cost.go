@@ -107,23 +107,36 @@ type account struct {
 	spent   []Spent // at places that are not cheap
 }
 
-// payments are the places that a walk paid for last: recursion comes back to them, and answers of code analysis are kept.
+// payments are the places that a walk has paid for: recursion comes back to them, and answers of code analysis are kept.
 type payments struct {
-	places [maxTurn]place
-	n      int // of all payments
+	places [somePlaces]place
+	n      int
+	more   map[place]bool // bounded by what a walk may cost: each is paid for
 }
 
-// maxTurn is how many places a turn of recursion has that is paid for once.
-const maxTurn = 64
+// somePlaces is how many places most walks pay for at most.
+const somePlaces = 64
 
-// first tells whether a place was not paid for just before, and notes the place.
+// first tells whether a place was not paid for before, and notes the place.
 func (p *payments) first(at place) bool {
-	if slices.Contains(p.places[:min(p.n, maxTurn)], at) {
+	switch {
+	case slices.Contains(p.places[:p.n], at) || p.more[at]:
 		return false
+	case p.n < somePlaces:
+		p.places[p.n] = at
+		p.n++
+		return true
+	case p.more == nil:
+		p.more = make(map[place]bool)
 	}
-	p.places[p.n%maxTurn] = at
-	p.n++
+	p.more[at] = true
 	return true
+}
+
+// reset begins the payments of another walk.
+func (p *payments) reset() {
+	p.n = 0
+	clear(p.more)
 }
 
 // reset begins the account of another walk with the same limit.

@@ -133,7 +133,7 @@ func (e explainer) candidate(s *State, c *candidate, rule *Rule, try int, why st
 }
 
 // pay counts what finding the caller of the frame at a place has cost: answers that are kept, for a place that was not paid for
-// just before, and what is done for each frame anew.
+// before, and what is done for each frame anew.
 func (f *finder) pay(at place, kept, anew uint64) {
 	switch {
 	case kept+anew == 0:

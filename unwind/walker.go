@@ -146,7 +146,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 		return dst, false
 	}
 	w.finder.account.reset()
-	w.finder.payments.n = 0
+	w.finder.payments.reset()
 	w.regs = t.Regs
 	m, _ := snap.ModuleAt(pc)
 	if snap.Arch.NeverCode(pc) {

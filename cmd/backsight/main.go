@@ -148,7 +148,7 @@ how sure it is.
 Backtraces go to standard output, messages to standard error. Exit codes: 0
 every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
 capture gave none (those of the other captures are written all the same); 64
-wrong usage; 130 and 143 a signal ended it (SIGINT, SIGTERM).`,
+wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -43,8 +43,8 @@ func (o *output) use(format, title string) error {
 // piece writes a report's text.
 type piece func(io.Writer) error
 
-// mostRendered is how many frames a report has at most whose JSON is made before it is written. A report of more is written
-// while its JSON is made: the frames of a stack overflow take 300 MB as JSON.
+// mostRendered is how many frames a report has at most whose text is made before it is written. A report of more is written
+// while that is made: the frames of a stack overflow take 300 MB as JSON.
 const mostRendered = 1 << 14
 
 // piece makes a report's text, or keeps a report that is too large. It may be called by several goroutines.
@@ -53,8 +53,11 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 	for i := range r.Threads {
 		frames += r.Threads[i].Count()
 	}
-	if json := o.format == "json"; frames > mostRendered && (json || o.format == "jsonl") {
+	switch json := o.format == "json"; {
+	case frames > mostRendered && (json || o.format == "jsonl"):
 		return func(w io.Writer) error { return render.WriteJSON(w, r, style, json) }
+	case frames > mostRendered && o.format == "text":
+		return func(w io.Writer) error { return render.WriteText(w, r, style) }
 	}
 	return text(o.render(r, style))
 }

@@ -13,11 +13,16 @@ type signalled struct{ by os.Signal }
 
 func (s *signalled) Error() string { return s.by.String() }
 
-// untilSignal is a context that the first SIGINT or SIGTERM ends. The second ends the process at once.
+// untilSignal is a context that the first SIGINT, SIGTERM or SIGHUP ends. The second ends the process at once. What the
+// process was started to ignore (nohup) stays ignored.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	came := make(chan os.Signal, 1)
-	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(came, s)
+		}
+	}
 	go func() {
 		s := <-came
 		signal.Stop(came)

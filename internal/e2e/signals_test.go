@@ -3,13 +3,16 @@
 package e2e_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -36,7 +39,7 @@ func TestSignals(t *testing.T) {
 	}))
 	defer s.Close()
 	defer close(done)
-	for signal, code := range map[os.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for sig, code := range map[os.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		for _, args := range [][]string{
 			{"bt", "--image", "modules/deep", "snaps.jsonl.gz"},
 			{"explain", "modules/deep", "0x400d2c"},
@@ -56,17 +59,46 @@ func TestSignals(t *testing.T) {
 			case err := <-ended:
 				t.Fatalf("%v: %v before anything was fetched; said %q", args, err, said.String())
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
+			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			var exit *exec.ExitError
 			if err := <-ended; !errors.As(err, &exit) || exit.ExitCode() != code || said.String() != "backsight: interrupted\n" {
-				t.Errorf("%v %v: %v, want exit code %d; said %q", signal, args, err, code, said.String())
+				t.Errorf("%v %v: %v, want exit code %d; said %q", sig, args, err, code, said.String())
 			}
 			if n := files(t, cache); n != 0 {
-				t.Errorf("%v %v: %d files are left", signal, args, n)
+				t.Errorf("%v %v: %d files are left", sig, args, n)
 			}
 		}
+	}
+}
+
+// TestIgnoredSignal: a command that was started with a signal ignored, as nohup does, goes on.
+func TestIgnoredSignal(t *testing.T) {
+	program := command(t)
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	cmd := exec.Command(program, "watch", "-")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for _, line := range []string{"before", "after"} {
+		if _, err := io.WriteString(in, line+"\n"); err != nil || !lines.Scan() || lines.Text() != line {
+			t.Errorf("%s: %q, %v", line, lines.Text(), err)
+		}
+		_ = cmd.Process.Signal(syscall.SIGHUP) // a process that has ended shows in the next line
+	}
+	if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 
