@@ -69,9 +69,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	allowance, spent := unwind.NewAllowance(snap), make([][]unwind.Spent, min(batch, len(out)))
 	for first := 0; first < len(out) && err == nil && ctx.Err() == nil; first += batch {
 		if first > 0 {
-			for _, s := range spent {
-				allowance.Charge(s)
-			}
+			allowance.ChargeAll(spent)
 		}
 		r := round{snap: snap, allowance: allowance, first: first, out: out[first:min(first+batch, len(out))], spent: spent}
 		err = u.walkRound(ctx, &r)
@@ -133,7 +131,8 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 			return
 		}
 		out, t := &r.out[i], &r.snap.Threads[r.first+i]
-		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
+		limits := r.allowance.Limits(t, len(r.out))
+		frames, out.Stop = w.WalkWithin(t, frames[:0], limits)
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
 		out.Frames, out.Repeats, out.Thread = frames, slices.Clone(w.Repeats()), t
 		if len(frames) > mostCopied {
@@ -144,7 +143,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		u.splice(r.snap, out)
 		u.within(r.snap, out)
 		if t.Crashed {
-			out.Overwritten = u.overwritten(r.snap, out)
+			out.Overwritten = u.overwritten(r.snap, out, limits)
 		}
 	}
 }

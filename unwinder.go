@@ -116,18 +116,25 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	out := make([]Backtrace, len(snap.Threads))
 	var tried attempts
 	w, done := u.explaining(snap, tried.keep, 0), 0
+	allowance, spent := unwind.NewAllowance(snap), make([][]unwind.Spent, min(batch, len(out)))
 	fault := mapped.Guard(func() {
 		for ; done < len(out) && ctx.Err() == nil; done++ {
+			of := done % batch
+			if of == 0 && done > 0 {
+				allowance.ChargeAll(spent)
+			}
 			b := &out[done]
 			b.Thread, tried.list = &snap.Threads[done], tried.list[:0]
-			b.Frames, b.Stop = w.Walk(b.Thread, nil)
+			limits := allowance.Limits(b.Thread, min(batch, len(out)-done+of))
+			b.Frames, b.Stop = w.WalkWithin(b.Thread, nil, limits)
+			spent[of] = append(spent[of][:0], w.Spent()...)
 			b.Repeats = slices.Clone(w.Repeats())
 			u.splice(snap, b)
 			b.Tried = tried.of(b)
 			u.within(snap, b)
 			b.Tried = slices.Insert(b.Tried, 0, make([][]report.Attempt, len(b.Frames)+1-len(b.Tried))...)
 			if b.Thread.Crashed {
-				b.Overwritten = u.overwritten(snap, b)
+				b.Overwritten = u.overwritten(snap, b, limits)
 			}
 		}
 	})
@@ -171,7 +178,7 @@ func (u *Unwinder) explaining(snap *target.Snapshot, keep func(unwind.Attempt), 
 
 // overwritten looks for an overwritten return address where the chain of b broke. The walk up to
 // there is repeated, to learn what was tried; nil where there is no such address.
-func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace) *report.Overwritten {
+func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace, limits unwind.Limits) *report.Overwritten {
 	n, ok := diagnose.Damaged(b.Frames, b.Stop)
 	if !ok {
 		return nil
@@ -182,7 +189,7 @@ func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace) *report.Over
 		if a.Frame == number {
 			tried = append(tried, report.Keep(a))
 		}
-	}, number+2).Walk(b.Thread, nil)
+	}, number+2).WalkWithin(b.Thread, nil, limits)
 	return diagnose.FindOverwritten(snap, b.Thread, b.Frames[n], number, tried)
 }
 

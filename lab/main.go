@@ -24,6 +24,7 @@ var commands = []struct {
 	{"logs", "LOG…  damages logs of kernels: what is wrong then is a guess", runLogs},
 	{"public", "reports that other people brought, file by file: right, in part, refused by name, wrong", runPublic},
 	{"hostile", "runs input that is made to cost much: time and memory are in proportion to it", runHostile},
+	{"memory", "CAPTURE…  peak memory of bt, by folder: lab/results/memory.md", runMemory},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"conformance", "[FILE…]  writes lab/results/conformance.md; FILEs are for its table of lab diff", runConformance},
 	{"device", "the reader of device tables over recorded truth", runDevice},

@@ -97,6 +97,13 @@ func (a *Allowance) Charge(spent []Spent) {
 	}
 }
 
+// ChargeAll takes off what the walks of a batch have spent, in the order of their threads.
+func (a *Allowance) ChargeAll(spent [][]Spent) {
+	for _, s := range spent {
+		a.Charge(s)
+	}
+}
+
 // account is the cost of a walk so far, and the walk's limit. Costs are counted in instructions that
 // code analysis executes, see Query.Cost and State.Cost.
 type account struct {

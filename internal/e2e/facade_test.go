@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -219,5 +220,45 @@ func TestExplainedBacktraces(t *testing.T) {
 		if !found {
 			t.Errorf("no attempt gave frame %d at %#x: %+v", i, got.Frames[i].PC, got.Tried[i])
 		}
+	}
+}
+
+// dear is a source that has no answer, and says that to find none cost a third of what a walk may.
+type dear struct{ asked *int }
+
+func (dear) Method() unwind.Method { return unwind.MethodCode }
+
+func (d dear) Rule(q *unwind.Query, _ *unwind.Rule) unwind.Verdict {
+	*d.asked++
+	q.Cost += unwind.MaxCost / 3
+	return unwind.NotCovered
+}
+
+// TestExplainedAllowance: many threads may cost together what they may without attempts, and have the same frames.
+func TestExplainedAllowance(t *testing.T) {
+	snap, asked := crashed(t), 0
+	first := snap.Threads[0]
+	snap.Threads = nil
+	for i := range 200 {
+		th := first
+		pc, _ := th.Regs.Lookup(snap.Arch.PC)
+		th.ID = i + 1
+		th.Regs.Set(snap.Arch.PC, pc+4*uint64(i))
+		snap.Threads = append(snap.Threads, th)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{Sources: append([]backsight.Source{{Name: "dear", Source: dear{&asked}}}, backsight.DefaultSources()...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.ExplainedBacktraces(t.Context(), snap)
+	if err != nil || asked > 2*len(snap.Threads) {
+		t.Errorf("asked %d times for %d threads, %v", asked, len(snap.Threads), err)
+	}
+	for i := range traces {
+		traces[i].Tried = nil
+	}
+	want, err := u.Backtraces(t.Context(), snap)
+	if err != nil || !reflect.DeepEqual(traces, want) {
+		t.Errorf("other backtraces with attempts than without, %v", err)
 	}
 }
