@@ -88,3 +88,18 @@ func TestFoldedList(t *testing.T) {
 		}
 	}
 }
+
+// TestListedRecursion: with what was tried for each frame, recursion that the list has whole is written whole; a cycle is looked
+// for once, not from each of its frames on.
+func TestListedRecursion(t *testing.T) {
+	const turns = 200_000
+	r := sample(t)
+	th := &r.Threads[0]
+	th.Frames, th.Tried = make([]report.Frame, turns), make([][]report.Attempt, turns+1)
+	for i := range th.Frames {
+		th.Frames[i] = report.Frame{Frame: unwind.Frame{PC: 0x100, Trust: unwind.Certain}, Location: symbol.Location{Function: "f", Entry: 0x100}}
+	}
+	if n := bytes.Count(render.AppendText(nil, r, render.Style{}), []byte("\n#")); n != turns {
+		t.Errorf("%d frames of %d", n, turns)
+	}
+}

@@ -34,10 +34,17 @@ type frameTable struct {
 func (t *frameTable) frames() {
 	th := t.th
 	t.layout()
+	var whole cycle // whose frames are all listed, with what was tried for each
 	for i := 0; i < th.Count(); {
-		c, ok := cycleAt(th, i)
-		if !ok || th.Tried != nil && !leftOut(th, i+c.period) {
-			c = cycle{i, 1, 1}
+		c := cycle{i, 1, 1}
+		if i >= whole.from+whole.frames() || leftOut(th, i+whole.period) {
+			switch found, ok := cycleAt(th, i); {
+			case !ok:
+			case th.Tried != nil && !leftOut(th, i+found.period):
+				whole = found
+			default:
+				c = found
+			}
 		}
 		for n := i; n < i+c.period; n++ {
 			k, _ := th.Repeats.Index(n)
