@@ -220,8 +220,10 @@ type TableFinding = lint.Finding
 // .ARM.exidx; compact unwind) with its code at every instruction. progress, if not nil, is told how
 // many functions are done, from several goroutines. The error says that there is no table, is that of
 // ctx, or says that the image's file has changed.
-func CheckTables(ctx context.Context, img *image.Image, progress func(done, all int)) (*TableReport, error) {
-	r, err := lint.Check(ctx, img, progress)
+func CheckTables(ctx context.Context, img *image.Image, progress func(done, all int)) (r *TableReport, err error) {
+	if fault := guarded(img, func() { r, err = lint.Check(ctx, img, progress) }); fault != nil {
+		return nil, fault
+	}
 	if err != nil {
 		return nil, blame(&target.Snapshot{Modules: []*target.Module{{Image: img}}}, err)
 	}

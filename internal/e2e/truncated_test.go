@@ -67,10 +67,10 @@ func TestTruncatedBinary(t *testing.T) {
 	}
 }
 
-// TestTruncatedImage: explaining a place and compiling a table, on all cores, end with an
+// TestTruncatedImage: explaining a place, and compiling, listing and checking tables, on all cores, end with an
 // error that names the file where that is cut short below its mapping.
 func TestTruncatedImage(t *testing.T) {
-	program, err := os.ReadFile("../../testdata/mips-deep/modules/deep")
+	program, err := os.ReadFile("../../testdata/x86_64-threads/modules/usr/bin/server")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,14 @@ func TestTruncatedImage(t *testing.T) {
 		},
 		"code": func(_ *backsight.Unwinder, img *image.Image) error {
 			_, err := backsight.CompileTable(img, "code")
+			return err
+		},
+		"rules": func(_ *backsight.Unwinder, img *image.Image) error {
+			_, err := backsight.ListRules(t.Context(), img)
+			return err
+		},
+		"check": func(_ *backsight.Unwinder, img *image.Image) error {
+			_, err := backsight.CheckTables(t.Context(), img, nil)
 			return err
 		},
 	} {
