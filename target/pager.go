@@ -41,6 +41,8 @@ type keptPages struct {
 	order []uint64
 	next  int
 	err   error // the first
+	// passed is the last page that was not kept. It lies here, because what a Pager is given would be allocated for each read.
+	passed []byte
 }
 
 // of tells whether these are the pages of a Pager.
@@ -48,16 +50,44 @@ func (k *keptPages) of(p Pager) bool {
 	return k != nil && reflect.ValueOf(p).Comparable() && k.source == p
 }
 
+// passing is how many bytes are read at once at least by who searches through memory: no page of these is kept.
+const passing = 16 * PageSize
+
 // read copies what there is without a gap from addr on, which lies in the range.
 func (p *pages) read(addr uint64, dst []byte) (n int) {
 	for n < len(dst) {
-		b := p.from(addr+uint64(n), p.whole.Hi)
+		at := addr + uint64(n)
+		if len(dst)-n >= passing && at%PageSize == 0 && p.whole.Contains(at+PageSize-1) {
+			got := p.pass(at, dst[n:][:PageSize])
+			if n += got; got < PageSize {
+				break
+			}
+			continue
+		}
+		b := p.from(at, p.whole.Hi)
 		if len(b) == 0 {
 			break
 		}
 		n += copy(dst[n:], b)
 	}
 	return n
+}
+
+// pass reads the page that begins at lo, and keeps nothing.
+func (p *pages) pass(lo uint64, page []byte) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b, ok := p.kept[lo]; ok {
+		return copy(page, b)
+	}
+	if p.passed == nil {
+		p.passed = make([]byte, PageSize)
+	}
+	n, err := p.source.ReadPage(lo, p.passed)
+	if p.err == nil {
+		p.err = err
+	}
+	return copy(page, p.passed[:min(max(n, 0), PageSize)])
 }
 
 // from is the rest of the page that holds addr, below end; empty where addr cannot be

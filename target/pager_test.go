@@ -178,3 +178,30 @@ func TestEndOfPagedRange(t *testing.T) {
 		t.Error("a word past the last address")
 	}
 }
+
+// TestLargeReads: who reads much at once has each page read once and none kept, up to what cannot be read; pages that were kept
+// before are not asked for again.
+func TestLargeReads(t *testing.T) {
+	const size = 64 * PageSize
+	for hole, want := range map[uint64]int{0: size, 0x10000 + 40*PageSize: 40*PageSize + 7} {
+		p := newProcess(0x10000, size)
+		if hole != 0 {
+			p.holes[hole] = 7
+		}
+		m := p.memory(big32)
+		m.Bytes(0x10000 + 5*PageSize)
+		for _, from := range []uint64{0, 100} {
+			p.reads = 0
+			dst := make([]byte, size-from)
+			if n := m.Read(0x10000+from, dst); n != want-int(from) || !bytes.Equal(dst[:n], p.data[from:][:n]) {
+				t.Errorf("hole %#x, from %d: %d bytes", hole, from, n)
+			}
+			if p.reads > size/PageSize-1 {
+				t.Errorf("%d pages were read", p.reads)
+			}
+		}
+		if kept := len(m.segs[0].pages.kept); kept > passing/PageSize+1 {
+			t.Errorf("%d pages are kept", kept)
+		}
+	}
+}
