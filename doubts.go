@@ -2,6 +2,7 @@ package backsight
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -20,10 +21,20 @@ func doubt(snap *target.Snapshot, traces []Backtrace) {
 	for _, d := range unwind.Doubts(snap, walks) {
 		b := &traces[d.Walk]
 		b.Doubt = describe(traces, &d)
+		if d.Overwritten {
+			b.cut(d.Frame, unwind.Stop{Reason: unwind.StopUnreadable, Addr: d.Addr})
+		}
 		for k := d.Frame; k < len(b.Frames); k++ {
 			b.Frames[k].LimitTrust(unwind.Likely, unwind.CapOtherThread)
 		}
 	}
+}
+
+// cut ends a backtrace in front of a frame.
+func (b *Backtrace) cut(frame int, stop unwind.Stop) {
+	b.Frames, b.Stop = b.Frames[:frame], stop
+	b.Listed = b.Listed[:min(frame, len(b.Listed))]
+	b.Repeats = slices.DeleteFunc(b.Repeats, func(r unwind.Repeat) bool { return r.At >= frame })
 }
 
 // describe says in a line what speaks against a backtrace.
@@ -32,6 +43,9 @@ func describe(traces []Backtrace, d *unwind.Doubt) string {
 	if d.Other < 0 {
 		return fmt.Sprintf("thread %d: its stack pointer, %#x, lies in the data of %s, which is no stack unless the program made it one",
 			id, d.Addr, d.Module.Name)
+	}
+	if d.Overwritten {
+		return fmt.Sprintf("thread %d: thread %d overwrote its stack above %#x; what was called further out is lost", id, traces[d.Other].Thread.ID, d.Addr)
 	}
 	return fmt.Sprintf("thread %d: frame %d has words of the stack, at %#x, that frames of thread %d have as well; they cannot both be right",
 		id, traces[d.Walk].Repeats.Number(d.Frame-1), d.Addr, traces[d.Other].Thread.ID)

@@ -10,14 +10,17 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// of is the task that a thread of a report is, nil for none.
+// of is the task that a thread of a report is, nil for none. Who ran the report says itself, or else the kernel does.
 func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
 	if !ok {
 		sp, ok = k.stacked(&t.Regs)
 	}
 	if !ok {
-		return k.named(t)
+		return k.registersOf(t)
+	}
+	if named := k.named(t); named != nil {
+		current = named
 	}
 	task := k.on(sp, current)
 	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
@@ -27,19 +30,28 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	return task
 }
 
-// named is the task that a report without a stack pointer names, nil for none. A report of an overflow, by the kernel as it switches,
-// may have the name alone: the task's registers are those of the thread then.
-func (k *Kernel) named(t *target.Thread) *Task {
+// named is the task that a report names, nil for none, or where several tasks have the name.
+func (k *Kernel) named(t *target.Thread) (task *Task) {
 	for _, o := range k.all() {
 		if o.Name == "" || !strings.HasSuffix(t.Name, " in "+o.Name) {
 			continue
 		}
-		if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has {
-			t.Regs, o.Overflown = o.Regs, true
+		if task != nil {
+			return nil
 		}
-		return o
+		task = o
 	}
-	return nil
+	return task
+}
+
+// registersOf is the task that a report without a stack pointer names. A report of an overflow, by the kernel as it switches,
+// may have the name alone: the task's registers are those of the thread then.
+func (k *Kernel) registersOf(t *target.Thread) *Task {
+	task := k.named(t)
+	if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has && task != nil {
+		t.Regs, task.Overflown = task.Regs, true
+	}
+	return task
 }
 
 // above makes the first return address above sp where a program stands, which a fault left no word of: whose calls fill a stack.
@@ -58,13 +70,18 @@ func (c code) above(regs *cpu.Registers, sp uint64) {
 // atLimit is the room in bytes that a frame with floating-point registers takes at least.
 const atLimit = 128
 
-// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the kernel
-// says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
-// no memory at all: then the task is the one that runs, above, of whose stack nothing is left.
+// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the report or the
+// kernel says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
+// no memory at all: then the task is the one that runs, above, of whose stack nothing is left. What frames did not write
+// may still have the pattern.
 func (k *Kernel) on(sp uint64, current *Task) *Task {
 	t := k.at(sp)
 	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
 		return t
+	}
+	if _, memory := k.search.ram.run(sp); current != nil && sp < current.Stack.Lo && (t != nil || !memory) {
+		current.Overflown = true
+		return current
 	}
 	var culprit *Task
 	for _, o := range k.all() {
