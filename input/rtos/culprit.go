@@ -73,14 +73,18 @@ const atLimit = 128
 // on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the report or the
 // kernel says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
 // no memory at all: then the task is the one that runs, above, of whose stack nothing is left. What frames did not write
-// may still have the pattern.
+// may still have the pattern: who waits, runs not, whatever is left of the stack of the only one that may.
 func (k *Kernel) on(sp uint64, current *Task) *Task {
 	t := k.at(sp)
 	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
 		return t
 	}
+	if may := k.mayRun(k.all()); current == nil && t != nil && len(may) == 1 {
+		current = may[0]
+	}
 	if _, memory := k.search.ram.run(sp); current != nil && sp < current.Stack.Lo && (t != nil || !memory) {
 		current.Overflown = true
+		k.spill(current, sp)
 		return current
 	}
 	var culprit *Task
@@ -95,6 +99,20 @@ func (k *Kernel) on(sp uint64, current *Task) *Task {
 	}
 	culprit.Overflown = true
 	return culprit
+}
+
+// spill forgets what the stacks hold that a task has come down through to sp: contexts that were saved there, and how much was
+// used by their own tasks.
+func (k *Kernel) spill(culprit *Task, sp uint64) {
+	for _, t := range k.all() {
+		if t.Stack.Lo >= culprit.Stack.Lo || t.Stack.Hi <= sp {
+			continue
+		}
+		t.Filled, t.Overflown = false, false
+		if t.end > sp && t.end > t.saved {
+			t.Regs = cpu.Registers{}
+		}
+	}
 }
 
 // mayRun tells whether the kernel says nothing that excludes that a task runs.
