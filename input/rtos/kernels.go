@@ -20,11 +20,11 @@ const (
 func stateReaders() []stateReader {
 	return []stateReader{
 		{kernel: freeRTOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.owner > 0 }, read: statesFreeRTOS},
-		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: 8, read: statesThreadX},
-		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: -13, read: statesRTX},
-		{kernel: rtThread, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
+		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: nameAt{word: 8}, read: statesThreadX},
+		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: nameAt{word: -13}, read: statesRTX},
+		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
-		{kernel: zephyr, is: isZephyr, learn: marksZephyr, read: statesZephyr},
+		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *search) remains(all []layout) (best verdict) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.ram.owners)) {
 		for _, sh := range s.ram.owners[at] {
-			if s.ram.listed(at, sh) && s.names().of(nil, sh, 0)(&Task{Block: at}) != "" {
+			if s.ram.listed(at, sh) && s.names().of(nil, sh, nameAt{})(&Task{Block: at}) != "" {
 				add(marked{freeRTOS, sh}, at)
 			}
 		}

@@ -40,6 +40,7 @@ var chains = map[string]string{
 	"nested":    "leaf mid_c mid_b mid_a in_interrupt inner",
 	"startup":   "leaf mid_c mid_b mid_a startup",
 	"overflow":  "leaf mid_c mid_b mid_a scenario crash",
+	"runaway":   "leaf descend scenario crash",
 }
 
 // behind are the functions that an interrupt handler interrupted.
@@ -235,11 +236,15 @@ func (f *firmware) check(t *testing.T, log, scenario string, with binaries) {
 		return
 	}
 	sure, _ := names(&alone.Threads[0])
+	runaway(scenario, &sure)
 	if n := min(len(sure), len(want)); n == 0 || !slices.Equal(sure, want[:n]) {
 		t.Errorf("%s alone: %v; want %v", log, sure, want)
 	}
 	whole := f.report(t, log, filepath.Join(f.dir, scenario+".ram"), with.exe)
 	sure, _ = names(&whole.Threads[0])
+	if runaway(scenario, &sure) {
+		culprit(t, log, &whole.Threads[0])
+	}
 	if !strings.Contains(log, ".plain.") {
 		// Where a report leaves out SP, and the handler's words overwrote the frame, the
 		// caller is all that the link register tells; where it leaves out PSP, the code
@@ -345,6 +350,10 @@ func (f *firmware) checkTasks(t *testing.T, log, scenario string, r *report.Repo
 	for i := range r.Threads[1:] {
 		th := &r.Threads[i+1]
 		found = append(found, th.Name)
+		if scenario == "runaway" && th.Name != "idle" {
+			victim(t, log, th)
+			continue
+		}
 		deep := scenario == "overflow" && th.Name == "log"
 		if want, ok := tasks[th.Name]; ok && !deep {
 			if _, all := names(th); strings.Join(all, " ") != want+f.kernel.root {
