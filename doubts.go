@@ -22,12 +22,21 @@ func doubt(snap *target.Snapshot, traces []Backtrace) {
 		b := &traces[d.Walk]
 		b.Doubt = describe(traces, &d)
 		if d.Overwritten {
-			b.cut(d.Frame, unwind.Stop{Reason: unwind.StopUnreadable, Addr: d.Addr})
+			b.cut(b.provenFrom(d.Frame), unwind.Stop{Reason: unwind.StopUnreadable, Addr: d.Addr})
 		}
 		for k := d.Frame; k < len(b.Frames); k++ {
 			b.Frames[k].LimitTrust(unwind.Likely, unwind.CapOtherThread)
 		}
 	}
+}
+
+// provenFrom is where the frames end that calls prove one after the other, from an index on. What another thread's frames left of a
+// stack, as buffers that were not filled, may still hold them.
+func (b *Backtrace) provenFrom(frame int) int {
+	for frame < len(b.Frames) && b.Frames[frame].Checks.Proven() {
+		frame++
+	}
+	return frame
 }
 
 // cut ends a backtrace in front of a frame.
@@ -45,7 +54,7 @@ func describe(traces []Backtrace, d *unwind.Doubt) string {
 			id, d.Addr, d.Module.Name)
 	}
 	if d.Overwritten {
-		return fmt.Sprintf("thread %d: thread %d overwrote its stack above %#x; what was called further out is lost", id, traces[d.Other].Thread.ID, d.Addr)
+		return fmt.Sprintf("thread %d: thread %d wrote over its stack above %#x, where frames may be left or lost", id, traces[d.Other].Thread.ID, d.Addr)
 	}
 	return fmt.Sprintf("thread %d: frame %d has words of the stack, at %#x, that frames of thread %d have as well; they cannot both be right",
 		id, traces[d.Walk].Repeats.Number(d.Frame-1), d.Addr, traces[d.Other].Thread.ID)

@@ -101,17 +101,15 @@ func (k *Kernel) on(sp uint64, current *Task) *Task {
 	return culprit
 }
 
-// spill forgets what the stacks hold that a task has come down through to sp: contexts that were saved there, and how much was
-// used by their own tasks.
+// spill marks the tasks through whose stacks another one has come down to sp: how much these tasks used of them themselves nobody
+// knows, and a context that was saved there is what the other's frames left of it.
 func (k *Kernel) spill(culprit *Task, sp uint64) {
 	for _, t := range k.all() {
 		if t.Stack.Lo >= culprit.Stack.Lo || t.Stack.Hi <= sp {
 			continue
 		}
 		t.Filled, t.Overflown = false, false
-		if t.end > sp && t.end > t.saved {
-			t.Regs = cpu.Registers{}
-		}
+		t.overwritten = t.end > sp && t.end > t.saved
 	}
 }
 
