@@ -88,8 +88,11 @@ func layouts() []layout {
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
 		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
-		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
+		// Zephyr: struct _callee_saved: SP, since 3.1 RA, s0–s11. Before, the switch was a trap, which saved a struct __esf of exp.h, with gp
+		// before 2.7.
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
+		{kernel: zephyr, cpus: "riscv", saved: words("ra tp t0-t6 a0-a7 pc mstatus -"), after: words("s0-s11")},
+		{kernel: zephyr, cpus: "riscv", saved: words("ra gp tp t0-t6 a0-a7 pc mstatus"), after: words("s0-s11")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}, freeRTOSRISCV()...)
