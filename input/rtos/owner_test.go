@@ -167,6 +167,38 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
+// TestRunaway: the stack pointer of c1 lies on the stack of b1, which waits. Frames left holes, so that the end of c1's stack still has
+// the pattern, and b1's context, which calls wrote through, looks like one. The report says who ran, or else what each does.
+func TestRunaway(t *testing.T) {
+	for _, c := range []struct {
+		report, want string
+		sp           uint64
+	}{
+		{"fault in c1", "c1", 0x2000_1410}, {"fault", "c1", 0x2000_1410}, {"fault in b1", "b1", 0x2000_1410}, {"fault in c1", "c1", 0x1fff_ff00},
+		{"fault in c1", "c1", 0x2000_1a00}, {"fault in nobody", "c1", 0x2000_1410},
+	} {
+		snap := lower(t, func(*machine, int, uint64, uint64) uint64 { return 0 })
+		var regs cpu.Registers
+		regs.Set(snap.Arch.SP, c.sp)
+		snap.Threads = []target.Thread{{Name: c.report, Regs: regs, Crashed: true}}
+		AddTasks(t.Context(), snap)
+		if got := snap.Threads[0].Name; got != c.report+" (task "+c.want+")" {
+			t.Errorf("%s at %#x: %s", c.report, c.sp, got)
+		}
+		below := c.want == "c1" && c.sp < 0x2000_1800
+		for i := range snap.Threads[1:] {
+			th := &snap.Threads[i+1]
+			victim := below && (th.Name == "b1" || th.Name == "a1" && c.sp < 0x2000_1400)
+			if th.Stale != victim || th.Task.Overflown || victim == th.Task.Filled {
+				t.Errorf("%s at %#x: %s is stale %t, %+v", c.report, c.sp, th.Name, th.Stale, th.Task)
+			}
+		}
+		if overflowed := snap.Threads[0].Task.Overflown; overflowed != below {
+			t.Errorf("%s at %#x: overflowed %t", c.report, c.sp, overflowed)
+		}
+	}
+}
+
 // TestNamedOverflow: a report that has a task's name alone is of that task, with the registers that the kernel saved.
 func TestNamedOverflow(t *testing.T) {
 	snap := lower(t, func(*machine, int, uint64, uint64) uint64 { return 0 })
