@@ -14,6 +14,7 @@ const (
 	chibiOS  = "ChibiOS"
 	zephyr   = "Zephyr"
 	nuttX    = "NuttX"
+	riot     = "RIOT"
 )
 
 // stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
@@ -24,6 +25,7 @@ func stateReaders() []stateReader {
 		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: nameAt{word: -13}, read: statesRTX},
 		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
+		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
 		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
 }
@@ -61,6 +63,9 @@ func layouts() []layout {
 		// cortex_m3 and later: LR, then s16–s31 below r4–r11.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
+		// RIOT, cpu/cortexm_common/thread_arch.c: as FreeRTOS, ARM_CM4F; Cortex-M0.
+		{kernel: riot, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		{kernel: riot, cpus: "arm", micro: true, saved: words("r8-r11 r4-r7 exc frame")},
 		// ThreadX, cortex_m0.
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
 		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
