@@ -301,6 +301,11 @@ func naked(t *testing.T, path string) []byte {
 // frames, and the same is said of its task.
 func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) {
 	t.Helper()
+	if f.kernel.bySymbol { // which tells of the task that runs, without a context
+		all := *want
+		all.Threads = slices.DeleteFunc(slices.Clone(want.Threads), func(th report.Thread) bool { return th.Regs.Known == 0 })
+		want = &all
+	}
 	if len(got.Threads) != len(want.Threads) {
 		t.Fatalf("%s: %d threads, with symbols %d", what, len(got.Threads), len(want.Threads))
 	}
@@ -417,7 +422,7 @@ func (f *firmware) checkTask(t *testing.T, log string, th *report.Thread) {
 	if f.micro {
 		kept = 9
 	}
-	if v, ok := th.Regs.Lookup(kept); !ok || v != uint64(0x9000+number) {
+	if v, ok := th.Regs.Lookup(kept); th.Regs.Known != 0 && (!ok || v != uint64(0x9000+number)) {
 		t.Errorf("%s: task %s has %#x in register %d", log, th.Name, v, kept)
 	}
 }
