@@ -128,6 +128,11 @@ func (t *Task) switched(sp uint64) bool {
 // which no context is left, though some of them wait. These have nothing to tell of their own stacks.
 func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
 	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
+	for _, t := range sorted {
+		if t.Regs.Known != 0 && t.saved < t.Stack.Lo {
+			k.spill(t, t.saved)
+		}
+	}
 	for i := 0; i < len(sorted); i++ {
 		t := sorted[i]
 		var names []string

@@ -148,6 +148,9 @@ func TestOverflow(t *testing.T) {
 	if got := overflown(snap); got != "b1" || len(snap.Threads) != 4 || snap.Threads[1].Regs.Known == 0 {
 		t.Errorf("blocked below: %q overflowed, of %d tasks", got, len(snap.Threads))
 	}
+	if victim := &snap.Threads[0]; victim.Name != "a1" || !victim.Stale || victim.Task.Filled || snap.Threads[1].Stale {
+		t.Errorf("the stack of %s, where b1 blocked: %+v", victim.Name, victim.Task)
+	}
 	for _, sp := range []uint64{0, 0x1fff_0000, 0x2000_1100} {
 		snap = lower(t, func(m *machine, i int, lo, _ uint64) uint64 {
 			if i < 3 { // c1 ran, and wrote over all that lies below
