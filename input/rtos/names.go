@@ -44,12 +44,12 @@ func (n names) of(tasks []Task, sh shape, known nameAt) (read func(*Task) string
 	return read
 }
 
-// search finds where the names are: of the places that tell most tasks, the one nearest to the saved SP, and none so far off that
+// search finds where the names are: of the places that tell most tasks, the one nearest to the saved SP, a text rather than a pointer to one, and none so far off that
 // the next control block of an array has its saved SP between.
 func (n names) search(tasks []Task, side int) (read func(*Task) string) {
 	most, best := 0, func(*Task) string { return "" }
-	consider := func(read func(*Task) string) {
-		told, longest, seen := 0, 0, make(map[string]bool)
+	consider := func(weight int, read func(*Task) string) {
+		told, longest, seen := weight, 0, make(map[string]bool)
 		for i := range tasks {
 			if text := read(&tasks[i]); text != "" {
 				told += 2
@@ -63,7 +63,7 @@ func (n names) search(tasks []Task, side int) (read func(*Task) string) {
 		if longest == 2 {
 			told--
 		}
-		if told > most && told >= 2*len(tasks) && longest > 1 {
+		if told > most && told-weight >= 2*len(tasks) && longest > 1 {
 			most, best = told, read
 		}
 	}
@@ -80,9 +80,9 @@ func (n names) search(tasks []Task, side int) (read func(*Task) string) {
 		if off*side < 0 {
 			continue
 		}
-		consider(func(t *Task) string { return n.text(t.Block + at) })
+		consider(1, func(t *Task) string { return n.text(t.Block + at) })
 		if off%word == 0 {
-			consider(func(t *Task) string {
+			consider(0, func(t *Task) string {
 				p, _ := n.mem.Uint(t.Block+at, word)
 				return n.text(p)
 			})
