@@ -51,6 +51,7 @@ var capTexts = [capCount]string{
 	CapInterrupted:   "a single saved word tells where the frame was interrupted",
 	CapShifted:       "behind an interrupted frame whose caller nothing proves",
 	CapOtherThread:   "other threads' frames, or where the stack lies, speak against the frame",
+	CapBeyondStack:   "the frames lead out of the thread's stack",
 	CapNamed:         "a name alone states the place, and the file may be of another build",
 	CapOtherChain:    "the frame may be of another chain that was printed into this one",
 	CapGap:           "another frame may lie between, or code speaks against the call",
@@ -164,6 +165,7 @@ const (
 	CapInterrupted
 	CapShifted
 	CapOtherThread
+	CapBeyondStack
 	CapNamed
 	CapOtherChain
 	CapGap

@@ -27,6 +27,51 @@ func endsStack(s *State, c *candidate) bool {
 	return itself || s.atStackEnd(c.CFA)
 }
 
+// withinStack is how many of a walk's frames have words of the thread's stack, as the capture states its high end: what lies above
+// is another's. left: the frames lead out of the stack by more than a guess. A thread that stands on another stack may come back,
+// and entry code of a kernel leads to a program's stack.
+func withinStack(snap *target.Snapshot, t *target.Thread, frames []Frame) (n int, left bool) {
+	stack, mask := t.Stack, snap.Arch.AddrMask()
+	at, ok := t.Regs.Lookup(snap.Arch.SP)
+	at &= mask
+	within := ok && stack.Contains(at)
+	for i := range frames {
+		f := &frames[i]
+		if !f.HasCFA {
+			break
+		}
+		cfa := f.CFA & mask
+		entered := i+1 < len(frames) && frames[i+1].Exact && cfa-stack.Hi > plainFrame
+		if within && cfa > stack.Hi && !entered {
+			if left = f.Trust > Guess; at < stack.Hi {
+				i++
+			}
+			return i, left
+		}
+		at, within = cfa, cfa > stack.Lo && cfa <= stack.Hi
+	}
+	return len(frames), false
+}
+
+// doubtLeft judges frames that lead out of the thread's stack. One word on the way is not the thread's:
+//
+//	#3  deeper    its caller would lie beyond the stack
+//	#2  deeper    ◄─ call deeper: proven, but by the words of a neighbour that overflowed into this stack
+//	#1  output    ◄─ call *%a5: what led here is the first word that nothing proves
+//	#0  wait
+func doubtLeft(frames []Frame) {
+	trust := Certain
+	for i := 1; i < len(frames); i++ {
+		f := &frames[i]
+		if !f.Checks.Proven() {
+			trust = Guess
+		} else if i == len(frames)-1 {
+			trust = min(trust, Likely)
+		}
+		f.LimitTrust(trust, CapBeyondStack)
+	}
+}
+
 // entrySlack bounds what lies behind the last register that entry code saved: status
 // words, the number of the system call, arm64's frame record and interrupt mask (80 bytes),
 // and what is kept free at the end of the stack (MIPS: 32 bytes). An exception of the kernel

@@ -23,6 +23,8 @@ type Doubt struct {
 	// stack lies in the data of Module.
 	Other  int
 	Module *target.Module
+	// Overwritten: the other walk's thread came from above onto the stack of this one. The frames from Frame on are none.
+	Overwritten bool
 }
 
 // Doubts compares the walks of a snapshot's threads, one for each thread at most:
@@ -31,6 +33,8 @@ type Doubt struct {
 //     same words, one wrote over what the other had left there, or one of the walks went astray.
 //     Example: a thread pool gives a stack to a second thread while the first still sleeps on
 //     it; both walks then find the second's frames, without a flaw.
+//     On a machine, a thread that stands on another's stack, as the capture bounds both, overflowed its own,
+//     and what lies there is what that thread wrote last.
 //   - Nobody calls functions on a program's variables. Example: SP was overwritten, or
 //     switched to a buffer by an exploit (a stack pivot); what lies there looks like frames.
 //     A signal handler may run there, for the program has said so (sigaltstack), and the
@@ -45,7 +49,15 @@ func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
 			first[d.Walk] = d
 		}
 	}
-	sweep(walks, runsOf(snap, walks), note)
+	sweep(walks, runsOf(snap, walks), func(d, other Doubt) {
+		d.Overwritten, other.Overwritten = spills(snap, walks, &d), spills(snap, walks, &other)
+		if !other.Overwritten {
+			note(d)
+		}
+		if !d.Overwritten {
+			note(other)
+		}
+	})
 	if process(snap) {
 		for i := range walks {
 			if m, sp, ok := onData(snap, &walks[i]); ok && len(walks[i].Frames) > 1 {
@@ -59,6 +71,12 @@ func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
 	}
 	slices.SortFunc(out, func(a, b Doubt) int { return cmp.Compare(a.Walk, b.Walk) })
 	return out
+}
+
+// spills tells whether the other walk of a doubt is that of a thread which overflowed its stack into the stack of this one.
+func spills(snap *target.Snapshot, walks []Walked, d *Doubt) bool {
+	victim, culprit := walks[d.Walk].Thread.Stack, walks[d.Other].Thread.Stack
+	return !process(snap) && victim.Contains(d.Addr) && victim.Hi <= culprit.Lo
 }
 
 // process tells whether the snapshot is a process, whose threads the system lists once
@@ -150,7 +168,7 @@ func (r *run) end(runs []run, at uint64, frame int) []run {
 // sweep goes through the runs in the order of their begins, and tells of each that begins
 // before another owner's ends. Of the runs that are open, only the two that reach highest are
 // kept, of different owners.
-func sweep(walks []Walked, runs []run, tell func(Doubt)) {
+func sweep(walks []Walked, runs []run, tell func(d, other Doubt)) {
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.walk, b.walk)) })
 	var top, second *run
 	for i := range runs {
@@ -160,8 +178,8 @@ func sweep(walks []Walked, runs []run, tell func(Doubt)) {
 		}
 		if o != nil && o.hi > r.lo {
 			// The frame itself follows from what lies below its words, its caller from them.
-			tell(Doubt{Walk: r.walk, Frame: r.frame + 1, Addr: r.lo, Other: o.walk})
-			tell(Doubt{Walk: o.walk, Frame: o.frameAt(walks[o.walk].Frames, r.lo) + 1, Addr: r.lo, Other: r.walk})
+			tell(Doubt{Walk: r.walk, Frame: r.frame + 1, Addr: r.lo, Other: o.walk},
+				Doubt{Walk: o.walk, Frame: o.frameAt(walks[o.walk].Frames, r.lo) + 1, Addr: r.lo, Other: r.walk})
 		}
 		switch {
 		case top == nil || r.hi > top.hi:

@@ -116,6 +116,22 @@ func TestInterruptedTask(t *testing.T) {
 	expectDoubts(t, doubtsOf(snap, handler, task))
 }
 
+// TestOverflowOntoNeighbour: of two tasks the upper one came down onto the stack of the lower one, whose frames further out are lost;
+// its own are whole. In a process, who is right nobody knows.
+func TestOverflowOntoNeighbour(t *testing.T) {
+	for pid, want := range map[int][]string{0: {"walk 1 from frame 2, with 0"}, 1: {"walk 0 from frame 1, with 1", "walk 1 from frame 2, with 0"}} {
+		snap := threads(t, pid, stackA+0x80, stackA+0x40)
+		snap.Threads[0].Stack, snap.Threads[1].Stack = target.Range{Lo: stackA + 0x100, Hi: stackA + 0x200}, target.Range{Lo: stackA, Hi: stackA + 0x100}
+		culprit, victim := walked(snap, 0, stackA+0xc0, stackA+0x1c0), walked(snap, 1, stackA+0x60, stackA+0xa0, stackA+0x100)
+		expectDoubts(t, doubtsOf(snap, culprit, victim), want...)
+		for _, d := range unwind.Doubts(snap, []unwind.Walked{culprit, victim}) {
+			if d.Overwritten != (pid == 0) {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+}
+
 // TestMemoryOfItsOwn: the reports of a log are of different moments.
 func TestMemoryOfItsOwn(t *testing.T) {
 	snap := threads(t, 1, stackA, stackA)

@@ -100,6 +100,10 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 			rest, cfa = w.finder.toEntry(&w.frame, marks, root)
 		}
 	}
+	within, left := withinStack(snap, t, dst[first:])
+	if first+within < len(dst) {
+		dst, rest, end = dst[:first+within], nil, ending{Stop: Stop{StopUnreadable, t.Stack.Hi}}
+	}
 	if w.opt.CallGraph != nil {
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
 		leaveOthersOut(snap, dst[first:], w.opt.CallGraph)
@@ -107,6 +111,9 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph, repeats: w.folding.repeats})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].LimitTrust(Likely, CapDeadEnd)
+	}
+	if left {
+		doubtLeft(dst[first:])
 	}
 	if t.Stale {
 		for i := range dst[first:] {

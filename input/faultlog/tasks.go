@@ -1,6 +1,7 @@
 package faultlog
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -19,8 +20,28 @@ func finish(ctx context.Context, snap *target.Snapshot, ram *input.RAM) {
 	if kernel := rtos.AddTasks(ctx, snap); snap.OS == "" {
 		snap.OS = kernel
 	}
+	for i := range snap.Threads {
+		if t := &snap.Threads[i]; t.Task != nil && t.Memory != nil && sameMoment(t.Memory, snap.Memory) {
+			t.Memory = nil
+		}
+	}
 	snap.Issues = append(snap.Issues, outside(snap)...)
 	snap.Issues = append(snap.Issues, otherProgram(snap)...)
+}
+
+// sameMoment tells whether memory shows all that a report does: what the task of the report wrote, other tasks' stacks have, too.
+func sameMoment(report, memory *target.Memory) bool {
+	for _, seg := range report.Segments() {
+		for at := uint64(0); at < seg.Size(); {
+			b := memory.Bytes(seg.Addr + at)
+			n := min(len(b), len(seg.Data[at:]))
+			if n == 0 || !bytes.Equal(b[:n], seg.Data[at:][:n]) {
+				return false
+			}
+			at += uint64(n)
+		}
+	}
+	return true
 }
 
 // outside has an issue for each report of no task whose stack pointer lies outside all memory: the user

@@ -1,6 +1,8 @@
 package rtos
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
@@ -32,7 +34,7 @@ func (c code) resumes(m *ram, ctx *registers) bool {
 		return true // the frame's xPSR has told
 	}
 	at, _ := arch.SplitCode(lr)
-	return lr == 0 || c.contains(at)
+	return lr == 0 || c.contains(at) || slices.Contains(patterns, lr&0xffff_ffff) // a task that never ran has what its stack was filled with
 }
 
 // starts tells whether a context is that of a task of ChibiOS that never ran: the first address is not one behind a call, and the task's

@@ -10,14 +10,17 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// of is the task that a thread of a report is, nil for none.
+// of is the task that a thread of a report is, nil for none. Who ran the report says itself, or else the kernel does.
 func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
 	if !ok {
 		sp, ok = k.stacked(&t.Regs)
 	}
 	if !ok {
-		return k.named(t)
+		return k.registersOf(t)
+	}
+	if named := k.named(t); named != nil {
+		current = named
 	}
 	task := k.on(sp, current)
 	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
@@ -27,19 +30,28 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	return task
 }
 
-// named is the task that a report without a stack pointer names, nil for none. A report of an overflow, by the kernel as it switches,
-// may have the name alone: the task's registers are those of the thread then.
-func (k *Kernel) named(t *target.Thread) *Task {
+// named is the task that a report names, nil for none, or where several tasks have the name.
+func (k *Kernel) named(t *target.Thread) (task *Task) {
 	for _, o := range k.all() {
 		if o.Name == "" || !strings.HasSuffix(t.Name, " in "+o.Name) {
 			continue
 		}
-		if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has {
-			t.Regs, o.Overflown = o.Regs, true
+		if task != nil {
+			return nil
 		}
-		return o
+		task = o
 	}
-	return nil
+	return task
+}
+
+// registersOf is the task that a report without a stack pointer names. A report of an overflow, by the kernel as it switches,
+// may have the name alone: the task's registers are those of the thread then.
+func (k *Kernel) registersOf(t *target.Thread) *Task {
+	task := k.named(t)
+	if _, has := t.Regs.Lookup(k.search.code.snap.Arch.PC); !has && task != nil {
+		t.Regs, task.Overflown = task.Regs, true
+	}
+	return task
 }
 
 // above makes the first return address above sp where a program stands, which a fault left no word of: whose calls fill a stack.
@@ -58,13 +70,22 @@ func (c code) above(regs *cpu.Registers, sp uint64) {
 // atLimit is the room in bytes that a frame with floating-point registers takes at least.
 const atLimit = 128
 
-// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the kernel
-// says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
-// no memory at all: then the task is the one that runs, above, of whose stack nothing is left.
+// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the report or the
+// kernel says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
+// no memory at all: then the task is the one that runs, above, of whose stack nothing is left. What frames did not write
+// may still have the pattern: who waits, runs not, whatever is left of the stack of the only one that may.
 func (k *Kernel) on(sp uint64, current *Task) *Task {
 	t := k.at(sp)
 	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
 		return t
+	}
+	if may := k.mayRun(k.all()); current == nil && t != nil && len(may) == 1 {
+		current = may[0]
+	}
+	if _, memory := k.search.ram.run(sp); current != nil && sp < current.Stack.Lo && (t != nil || !memory) {
+		current.Overflown = true
+		k.spill(current, sp)
+		return current
 	}
 	var culprit *Task
 	for _, o := range k.all() {
@@ -78,6 +99,18 @@ func (k *Kernel) on(sp uint64, current *Task) *Task {
 	}
 	culprit.Overflown = true
 	return culprit
+}
+
+// spill marks the tasks through whose stacks another one has come down to sp: how much these tasks used of them themselves nobody
+// knows, and a context that was saved there is what the other's frames left of it.
+func (k *Kernel) spill(culprit *Task, sp uint64) {
+	for _, t := range k.all() {
+		if t.Stack.Lo >= culprit.Stack.Lo || t.Stack.Hi <= sp {
+			continue
+		}
+		t.Filled, t.Overflown = false, false
+		t.overwritten = t.end > sp && t.end > t.saved
+	}
 }
 
 // mayRun tells whether the kernel says nothing that excludes that a task runs.
@@ -95,6 +128,11 @@ func (t *Task) switched(sp uint64) bool {
 // which no context is left, though some of them wait. These have nothing to tell of their own stacks.
 func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
 	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
+	for _, t := range sorted {
+		if t.Regs.Known != 0 && t.saved < t.Stack.Lo {
+			k.spill(t, t.saved)
+		}
+	}
 	for i := 0; i < len(sorted); i++ {
 		t := sorted[i]
 		var names []string

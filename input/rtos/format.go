@@ -107,7 +107,7 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 	}
 	for _, task := range tasks[others:] {
 		t := task.Thread()
-		t.ID, t.Stale = len(threads), slices.Contains(stale, task)
+		t.ID, t.Stale = len(threads), task.overwritten || slices.Contains(stale, task)
 		threads = append(threads, t)
 	}
 	snap.Threads = threads

@@ -14,17 +14,19 @@ const (
 	chibiOS  = "ChibiOS"
 	zephyr   = "Zephyr"
 	nuttX    = "NuttX"
+	riot     = "RIOT"
 )
 
 // stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
 func stateReaders() []stateReader {
 	return []stateReader{
 		{kernel: freeRTOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.owner > 0 }, read: statesFreeRTOS},
-		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: 8, read: statesThreadX},
-		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: -13, read: statesRTX},
-		{kernel: rtThread, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
+		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: nameAt{word: 8}, read: statesThreadX},
+		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: nameAt{word: -13}, read: statesRTX},
+		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
-		{kernel: zephyr, is: isZephyr, learn: marksZephyr, read: statesZephyr},
+		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
+		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
 }
 
@@ -61,6 +63,9 @@ func layouts() []layout {
 		// cortex_m3 and later: LR, then s16–s31 below r4–r11.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
+		// RIOT, cpu/cortexm_common/thread_arch.c: as FreeRTOS, ARM_CM4F; Cortex-M0.
+		{kernel: riot, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		{kernel: riot, cpus: "arm", micro: true, saved: words("r8-r11 r4-r7 exc frame")},
 		// ThreadX, cortex_m0.
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
 		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
@@ -88,8 +93,11 @@ func layouts() []layout {
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
 		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
-		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
+		// Zephyr: struct _callee_saved: SP, since 3.1 RA, s0–s11. Before, the switch was a trap, which saved a struct __esf of exp.h, with gp
+		// before 2.7.
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
+		{kernel: zephyr, cpus: "riscv", saved: words("ra tp t0-t6 a0-a7 pc mstatus -"), after: words("s0-s11")},
+		{kernel: zephyr, cpus: "riscv", saved: words("ra gp tp t0-t6 a0-a7 pc mstatus"), after: words("s0-s11")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}, freeRTOSRISCV()...)

@@ -14,10 +14,11 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 	for i := range k.Tasks {
 		known[k.Tasks[i].Block] = true
 	}
+	runs, running := s.ram.runsNuttX(s.code.snap.Modules, k.all())
 	add := func(at uint64) {
 		p, ok := s.suspect(l, at)
 		t := s.ram.task(&p, k.shape)
-		if t.Name = k.name(&t); s.isKin(k, &t, ok) && s.alone(k, out, &t) {
+		if t.Name = k.name(&t); s.isKin(k, &t, ok, running && at == runs) && s.alone(k, out, &t) {
 			out = append(out, t)
 		}
 	}
@@ -28,6 +29,10 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 			}
 		}
 		return out
+	}
+	if running && !known[runs] {
+		add(runs)
+		known[runs] = true
 	}
 	for _, at := range s.pointers {
 		if len(out) == maxTasks || s.ram.ctx.Err() != nil {
@@ -49,8 +54,9 @@ func (s *search) suspect(l *compiled, at uint64) (p suspect, ok bool) {
 	return suspect{at, sp, registers{sp: sp, saved: sp, end: sp}}, false
 }
 
-// isKin tells whether a control block that is like others is a task's. resumes: with its context the program can go on.
-func (s *search) isKin(k *Kernel, t *Task, resumes bool) bool {
+// isKin tells whether a control block that is like others is a task's. resumes: with its context the program can go on. runs: the kernel
+// says that the task runs.
+func (s *search) isKin(k *Kernel, t *Task, resumes, runs bool) bool {
 	run, ok := s.ram.run(t.Stack.Lo)
 	if !ok || t.Stack.Lo%4 != 0 {
 		return false
@@ -62,7 +68,7 @@ func (s *search) isKin(k *Kernel, t *Task, resumes bool) bool {
 	if r.Hi <= r.Lo || r.Hi-r.Lo < minStack || r.Hi-r.Lo > maxStack || r.Hi > run.Hi || r.Contains(t.Block) || t.Name == "" {
 		return false
 	}
-	return resumes && t.saved+maxOverflow >= r.Lo && t.saved < r.Hi || k.states.marked != nil && k.states.marked(s.ram, t.Block)
+	return runs || resumes && t.saved+maxOverflow >= r.Lo && t.saved < r.Hi || k.states.marked != nil && k.states.marked(s.ram, t.Block)
 }
 
 // alone tells whether no other task has a task's stack, or the control block on its stack.
@@ -98,7 +104,7 @@ func (s *search) remains(all []layout) (best verdict) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.ram.owners)) {
 		for _, sh := range s.ram.owners[at] {
-			if s.ram.listed(at, sh) && s.names().of(nil, sh, 0)(&Task{Block: at}) != "" {
+			if s.ram.listed(at, sh) && s.names().of(nil, sh, nameAt{})(&Task{Block: at}) != "" {
 				add(marked{freeRTOS, sh}, at)
 			}
 		}

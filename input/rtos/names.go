@@ -15,11 +15,19 @@ type names struct {
 // nameReach is how far from the saved SP a name stands, in bytes.
 const nameReach = 256
 
-// of finds the tasks' names: where word is not 0, that word of a control block points to the name. Else text at the same distance from the saved SP in all blocks,
+// nameAt is where a kernel's control blocks have the name, as far as that is known.
+type nameAt struct {
+	word int // which one points to the name; 0: none is known to
+	// side of the saved SP on which the name stands, −1 before and 1 behind, 0 if unknown: in an array of blocks, the name
+	// of the next one may stand nearer.
+	side int
+}
+
+// of finds the tasks' names: at a place that is known. Else text at the same distance from the saved SP in all blocks,
 // or a pointer to text; of FreeRTOS behind the low end of the stack. Two bytes with priorities of 70 read "FF": other texts
 // that tell the tasks apart as well are preferred to those of two characters, and those of one do not count alone.
-func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
-	if word != 0 {
+func (n names) of(tasks []Task, sh shape, known nameAt) (read func(*Task) string) {
+	if word := known.word; word != 0 {
 		read = func(t *Task) string { return n.text(n.at(t.Block, word)) }
 	} else if sh.owner > 0 {
 		behind := uint64(sh.lo + 1)
@@ -28,7 +36,7 @@ func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
 		}
 		read = func(t *Task) string { return n.text(t.Block + n.word*behind) }
 	} else {
-		read = n.search(tasks)
+		read = n.search(tasks, known.side)
 	}
 	for i := range tasks {
 		tasks[i].Name = read(&tasks[i])
@@ -36,12 +44,12 @@ func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
 	return read
 }
 
-// search finds where the names are: of the places that tell most tasks, the one nearest to the saved SP, and none so far off that
+// search finds where the names are: of the places that tell most tasks, the one nearest to the saved SP, a text rather than a pointer to one, and none so far off that
 // the next control block of an array has its saved SP between.
-func (n names) search(tasks []Task) (read func(*Task) string) {
+func (n names) search(tasks []Task, side int) (read func(*Task) string) {
 	most, best := 0, func(*Task) string { return "" }
-	consider := func(read func(*Task) string) {
-		told, longest, seen := 0, 0, make(map[string]bool)
+	consider := func(weight int, read func(*Task) string) {
+		told, longest, seen := weight, 0, make(map[string]bool)
 		for i := range tasks {
 			if text := read(&tasks[i]); text != "" {
 				told += 2
@@ -55,7 +63,7 @@ func (n names) search(tasks []Task) (read func(*Task) string) {
 		if longest == 2 {
 			told--
 		}
-		if told > most && told >= 2*len(tasks) && longest > 1 {
+		if told > most && told-weight >= 2*len(tasks) && longest > 1 {
 			most, best = told, read
 		}
 	}
@@ -69,9 +77,12 @@ func (n names) search(tasks []Task) (read func(*Task) string) {
 		if max(off, -off) >= apart {
 			break
 		}
-		consider(func(t *Task) string { return n.text(t.Block + at) })
+		if off*side < 0 {
+			continue
+		}
+		consider(1, func(t *Task) string { return n.text(t.Block + at) })
 		if off%word == 0 {
-			consider(func(t *Task) string {
+			consider(0, func(t *Task) string {
 				p, _ := n.mem.Uint(t.Block+at, word)
 				return n.text(p)
 			})

@@ -148,6 +148,9 @@ func TestOverflow(t *testing.T) {
 	if got := overflown(snap); got != "b1" || len(snap.Threads) != 4 || snap.Threads[1].Regs.Known == 0 {
 		t.Errorf("blocked below: %q overflowed, of %d tasks", got, len(snap.Threads))
 	}
+	if victim := &snap.Threads[0]; victim.Name != "a1" || !victim.Stale || victim.Task.Filled || snap.Threads[1].Stale {
+		t.Errorf("the stack of %s, where b1 blocked: %+v", victim.Name, victim.Task)
+	}
 	for _, sp := range []uint64{0, 0x1fff_0000, 0x2000_1100} {
 		snap = lower(t, func(m *machine, i int, lo, _ uint64) uint64 {
 			if i < 3 { // c1 ran, and wrote over all that lies below
@@ -163,6 +166,38 @@ func TestOverflow(t *testing.T) {
 		AddTasks(t.Context(), snap)
 		if got := overflown(snap); got != "c1" && got != "fault (task c1)" || len(snap.Issues) == 0 || !strings.Contains(snap.Issues[0].Text, `task "c1" overflowed into those of "b1", "a1"`) {
 			t.Errorf("SP %#x: %q overflowed; %v", sp, got, snap.Issues)
+		}
+	}
+}
+
+// TestRunaway: the stack pointer of c1 lies on the stack of b1, which waits. Frames left holes, so that the end of c1's stack still has
+// the pattern, and b1's context, which calls wrote through, looks like one. The report says who ran, or else what each does.
+func TestRunaway(t *testing.T) {
+	for _, c := range []struct {
+		report, want string
+		sp           uint64
+	}{
+		{"fault in c1", "c1", 0x2000_1410}, {"fault", "c1", 0x2000_1410}, {"fault in b1", "b1", 0x2000_1410}, {"fault in c1", "c1", 0x1fff_ff00},
+		{"fault in c1", "c1", 0x2000_1a00}, {"fault in nobody", "c1", 0x2000_1410},
+	} {
+		snap := lower(t, func(*machine, int, uint64, uint64) uint64 { return 0 })
+		var regs cpu.Registers
+		regs.Set(snap.Arch.SP, c.sp)
+		snap.Threads = []target.Thread{{Name: c.report, Regs: regs, Crashed: true}}
+		AddTasks(t.Context(), snap)
+		if got := snap.Threads[0].Name; got != c.report+" (task "+c.want+")" {
+			t.Errorf("%s at %#x: %s", c.report, c.sp, got)
+		}
+		below := c.want == "c1" && c.sp < 0x2000_1800
+		for i := range snap.Threads[1:] {
+			th := &snap.Threads[i+1]
+			victim := below && (th.Name == "b1" || th.Name == "a1" && c.sp < 0x2000_1400)
+			if th.Stale != victim || th.Task.Overflown || victim == th.Task.Filled {
+				t.Errorf("%s at %#x: %s is stale %t, %+v", c.report, c.sp, th.Name, th.Stale, th.Task)
+			}
+		}
+		if overflowed := snap.Threads[0].Task.Overflown; overflowed != below {
+			t.Errorf("%s at %#x: overflowed %t", c.report, c.sp, overflowed)
 		}
 	}
 }

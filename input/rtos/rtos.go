@@ -29,8 +29,9 @@ type Task struct {
 	// the running task are old.
 	Regs cpu.Registers
 	target.Task
-	// The context lies from saved to end.
-	saved, end uint64
+	// The context lies from saved to end. overwritten: frames of another task, too.
+	saved, end  uint64
+	overwritten bool
 }
 
 // Kernel is the tasks of a kernel, in the order of their control blocks.

@@ -7,12 +7,12 @@ import (
 )
 
 // currents are the variables in which kernels keep the control block of the task that runs:
-// FreeRTOS, RT-Thread, ThreadX, and Zephyr, whose structure has that pointer as its third
+// FreeRTOS, RT-Thread, ThreadX, NuttX as the first of a list, RIOT, and Zephyr, whose structure has that pointer as its third
 // word (struct _cpu in kernel_structs.h).
 var currents = []struct {
 	symbol string
 	word   uint64
-}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {"_kernel", 2}}
+}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {readyToRun, 0}, {"sched_active_thread", 0}, {"_kernel", 2}}
 
 // maxBlock is how far in bytes the saved SP lies from a control block's begin.
 const maxBlock = 512

@@ -118,7 +118,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 // like a context of code addresses alone, without a status word to check.
 func (s *search) known(best verdict) bool {
 	tasks := best.tasks
-	s.names().of(tasks, best.shape, 0)
+	s.names().of(tasks, best.shape, nameAt{})
 	named, filled := 0, 0
 	for i := range tasks {
 		if tasks[i].Name != "" {

@@ -20,6 +20,8 @@ type shape struct {
 	// top: the block is that of ChibiOS, which lies right above the stack; with high, which states the high end of that and the block,
 	// and may lie elsewhere (8.0).
 	top bool
+	// inside: the size is that of the stack and, above it, of the block of RIOT, in one piece of memory.
+	inside bool
 }
 
 // of tells whether control blocks of a kernel may have the shape. NuttX' size stands in front of
@@ -27,7 +29,7 @@ type shape struct {
 // tcb_s of nuttx/sched.h, since 10.0).
 func (sh shape) of(kernel string) bool {
 	sizeFirst := sh.owner == 0 && !sh.top && sh.other == sh.lo-2
-	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX)
+	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX) && (!sh.inside || kernel == riot)
 }
 
 // reach is how far from the saved SP the words that bound the stack stand.
@@ -80,6 +82,8 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 			}
 			if m.isStack(p, target.Range{Lo: lo, Hi: lo + m.size(p.block, k)}, run) {
 				out = append(out, shape{lo: i, other: k})
+			} else if end := lo + m.size(p.block, k); p.block < end && end-p.block < maxInside && m.isStack(p, target.Range{Lo: lo, Hi: p.block}, run) {
+				out = append(out, shape{lo: i, other: k, inside: true})
 			}
 			if k != i-2 && m.isStack(p, target.Range{Lo: lo, Hi: v}, run) {
 				out = append(out, shape{lo: i, other: k, high: true})
@@ -91,6 +95,9 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 
 // Bounds of a stack in bytes.
 const minStack, maxStack = 64, 4 << 20
+
+// maxInside is above the size in bytes of a control block that lies in the memory of its stack.
+const maxInside = 128
 
 // isStack tells whether a range can be a suspect's stack: all of it memory, with the saved
 // context inside and the control block outside.
@@ -123,6 +130,8 @@ func (m *ram) task(p *suspect, sh shape) Task {
 		t.Stack.Hi = max(p.ctx.end, t.Stack.Lo) // at least; bound finds the end
 	case sh.top:
 		t.Stack = m.chibiStack(p.block, sh)
+	case sh.inside:
+		t.Stack.Hi = p.block
 	case sh.high:
 		t.Stack.Hi = m.at(p.block, sh.other)
 	default:

@@ -21,9 +21,8 @@ type stateReader struct {
 	// bounds is the shape of control blocks that are marked.
 	bounds shape
 	// is tells whether control blocks, of a shape, are the kernel's; nil: where each is marked.
-	is func(m *ram, tasks []*Task, sh shape) bool
-	// name is which word of a control block points to the name, 0 where that is searched for.
-	name int
+	is   func(m *ram, tasks []*Task, sh shape) bool
+	name nameAt
 	// read sets the tasks' states and priorities.
 	read func(m *ram, tasks []*Task, sh shape)
 }

@@ -206,12 +206,30 @@ func TestChibiOS(t *testing.T) {
 	}
 }
 
-// TestNuttX: the list of ready tasks, by its symbol, tells who runs.
+// TestNuttX: the list of ready tasks, by its symbol, tells who runs, and where its control block is, though no context of that task was
+// ever saved.
 func TestNuttX(t *testing.T) {
+	for _, saved := range []bool{true, false} {
+		snap := readyNuttX(t, saved)
+		if got, want := states(snap), "NuttX: a1 running 0 stale, b1 waiting 0, c1 ready 0, d1 ready 0"; got != want {
+			t.Errorf("a context %t: %s; want %s", saved, got, want)
+		}
+		if known := snap.Threads[0].Regs.Known != 0; known != saved || snap.Threads[0].Stack.Lo != 0x2000_1000 {
+			t.Errorf("a context %t: registers %t, stack %#x", saved, known, snap.Threads[0].Stack)
+		}
+	}
+}
+
+// readyNuttX is NuttX with four tasks, of which a1, c1 and d1 are ready.
+func readyNuttX(t *testing.T, saved bool) *target.Snapshot {
+	t.Helper()
 	m := newMachine(archOf(arm.Archs(), "cortexm"))
 	kernelOf(m, "- - r4-r11 exc frame", 0xdeadbeef, func(i, lo, sp uint64) ([]uint64, int) {
 		next := [4]uint64{m.base + 0x4000 + 2*0x200, 0, m.base + 0x4000 + 3*0x200, 0}[i] // a, c, d are ready
 		m.text(m.base+0x4000+i*0x200+64, string('a'+rune(i))+"1")
+		if i == 0 && !saved {
+			sp = 0
+		}
 		return []uint64{next, 0, 0, i, sp, 0, lo, 0x400}, 4
 	})
 	m.put(m.base+0x40, m.base+0x4000, m.base+0x4000+3*0x200)
@@ -219,9 +237,7 @@ func TestNuttX(t *testing.T) {
 	img := snap.Modules[0].Image
 	snap.Modules[0] = target.NewModule("fw", image.New(img.Header, variable{name: "g_readytorun", addr: m.base + 0x40}), 0)
 	snap.OS = AddTasks(t.Context(), snap)
-	if got, want := states(snap), "NuttX: a1 running 0 stale, b1 waiting 0, c1 ready 0, d1 ready 0"; got != want {
-		t.Errorf("%s; want %s", got, want)
-	}
+	return snap
 }
 
 // TestCurrent: the kernel's own variable says which task runs, where the binary has its symbol;

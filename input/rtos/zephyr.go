@@ -64,12 +64,13 @@ func isZephyr(m *ram, tasks []*Task, _ shape) bool {
 	return ok
 }
 
-// marksZephyr are marks of a thread's control block: links that lead back to the thread.
+// marksZephyr are marks of a thread's control block: links that lead back to the thread or to its timeout.
 func marksZephyr(m *ram, tasks []*Task) func(*ram, uint64) bool {
 	words, _ := zephyrBase(m, tasks)
 	return func(m *ram, block uint64) bool {
-		listed, ok := m.zephyrThread(block - m.word*uint64(words))
-		return listed && ok
+		at := block - m.word*uint64(words)
+		listed, ok := m.zephyrThread(at)
+		return ok && (listed || m.zephyrTimed(at, words))
 	}
 }
 

@@ -113,6 +113,9 @@ NI float divide(float a) { float t = a / 3; sink = *bad; return t; }
 NI float real_a(float a) { real = a; float r = divide(a + 1); return r * 2 + real; }
 NI int deep(int n) { volatile char b[20]; b[n & 15] = n; int r = n ? deep(n - 1) : leaf(n); return r + b[3]; }
 NI int large(int x) { volatile char b[600]; b[x] = x; int r = mid_b(x); return r + b[1]; }
+#if RTOS == ZEPHYR // comes down through the stack of busy to the middle of that of log
+NI int descend(int x) { volatile int b[6]; b[x & 3] = x; int r = (word)b > (word)tasks[2]->stack + tasks[2]->size / 2 ? descend(x + 1) : leaf(x); return r + b[x & 3]; }
+#endif
 NI int in_interrupt(int x) { sink = x; return mid_a(x) + 1; }
 static int nested;
 void raise(int number); // an interrupt, of which the second one interrupts the handler of the first
@@ -148,6 +151,8 @@ NI void scenario(const char *s)
 #endif
 #ifdef SINCE11
 	else if (is(s, "overflow")) sink = mid_a(1);
+#elif RTOS == ZEPHYR
+	else if (is(s, "runaway")) sink = descend(1);
 #endif
 	put("no fault\n"); flush();
 }

@@ -33,6 +33,7 @@ wanted() { [[ $1 == $only ]]; }
 only=${1:-*}
 scenarios="read leaf null wild float deep large interrupt nested startup"
 fewer="read null float interrupt lazy chained startup" # for kernels that differ in layouts only
+declare -A more=([zephyr]=" runaway") # whose stacks lie one on the other
 
 cortexm() { # kernel, CPU, scenarios, forms
 	wanted $2-$1 || return 0
@@ -41,7 +42,7 @@ cortexm() { # kernel, CPU, scenarios, forms
 	machine="qemu-system-arm -M mps2-an385"; flags="-mcpu=cortex-m3"
 	[ $cpu = m4f ] && machine="qemu-system-arm -M mps2-an386" && flags="-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
 	[ $cpu = m33 ] && machine="qemu-system-arm -M mps2-an505" && flags="-mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16" && at="-Wl,--defsym=FLASH=0x10000000 -Wl,--defsym=RAM=0x38000000"
-	[ "$3" = "$fewer" ] && flags="$flags -ffixed-r9"
+	[[ $3 == "$fewer"* ]] && flags="$flags -ffixed-r9"
 	build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy arm.c arm.ld -mthumb $flags $at
 	for s in $3; do for f in $4; do run $name $s $f $machine; done; done
 	pack $name
@@ -52,14 +53,14 @@ riscv() { # kernel, CPU, scenarios, forms
 	mkdir -p "$work/$name"
 	machine="qemu-system-riscv32 -M virt -bios none"; flags="-march=rv32imac -misa-spec=2.2 -mabi=ilp32"
 	[ $cpu = rv64 ] && machine="qemu-system-riscv64 -M virt -bios none" && flags="-march=rv64imac -misa-spec=2.2 -mabi=lp64 -mcmodel=medany"
-	[ "$3" = "$fewer" ] && flags="$flags -ffixed-x27"
+	[[ $3 == "$fewer"* ]] && flags="$flags -ffixed-x27"
 	build $name $kernel riscv64-unknown-elf-gcc riscv64-unknown-elf-objcopy riscv.c riscv.ld $flags
 	for s in $3; do [[ $s == @(float|lazy|chained) ]] || for f in $4; do run $name $s $f $machine; done; done
 	pack $name
 }
 for kernel in threadx rtx5 nuttx zephyr chibios; do
 	for cpu in m3 m4f m33; do
-		[[ $kernel-$cpu == @(nuttx|chibios)-m33 ]] || cortexm $kernel $cpu "$fewer" plain
+		[[ $kernel-$cpu == @(nuttx|chibios)-m33 ]] || cortexm $kernel $cpu "$fewer${more[$kernel]:-}" plain
 	done
 done
 for cpu in m3 rv32 rv64; do # -DSINCE11: contexts and control blocks of later versions
@@ -67,7 +68,7 @@ for cpu in m3 rv32 rv64; do # -DSINCE11: contexts and control blocks of later ve
 	$port freertos11 $cpu "read interrupt overflow" plain
 done
 for kernel in nuttx zephyr; do
-	for cpu in rv32 rv64; do riscv $kernel $cpu "$fewer" plain; done
+	for cpu in rv32 rv64; do riscv $kernel $cpu "$fewer${more[$kernel]:-}" plain; done
 done
 for kernel in freertos rtthread; do
 	for cpu in m3 m4f m33; do cortexm $kernel $cpu "$scenarios lazy" "plain cmbacktrace zephyr nuttx rtthread mbed words"; done

@@ -40,9 +40,10 @@ NI static void z_thread_entry(void) { ((void (*)(void))current->entry)(); for (;
 #ifndef CORTEX_M
 extern char thread_start[];
 #endif
+static struct task blocks[8]; // no word lies between the stacks
 static struct task *lay(const char *name, void (*f)(void), size_t size)
 {
-	struct task *t = get(sizeof *t); word *stack = get(size);
+	struct task *t = &blocks[count]; word *stack = get(size);
 	*t = (struct task){ .state = QUEUED, .priority = 10 - count, .entry = f, .stack = stack, .size = size, .next_thread = _kernel.threads };
 	_kernel.threads = t;
 	for (unsigned i = 0; name[i]; i++) t->name[i] = name[i];
