@@ -23,6 +23,7 @@ type btOptions struct {
 	format string
 	color  string
 	strict bool
+	live   processes
 	style  render.Style // but for the title
 }
 
@@ -43,19 +44,21 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt -1 --explain core.1234
   backsight bt --sysroot rootfs/ serial.log
   backsight bt vmcore
+  backsight bt -p 1234
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
   backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
-			if len(captures) == 0 && len(o.memory.ram) == 0 {
+			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
 			if err := o.consistent(cmd, captures); err != nil {
 				return err
 			}
-			captures = o.files.gdbOrder(captures)
+			captures = append(o.files.gdbOrder(captures), o.live.captures()...)
+			o.files.sysroots = append(o.files.sysroots, o.live.roots()...)
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
@@ -66,6 +69,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	f.SortFlags = false
 	o.files.add(f)
 	o.memory.add(f)
+	f.IntSliceVarP(&o.live.pids, "pid", "p", nil, "a running process `PID`, which stands still for some milliseconds (repeatable)")
 	o.choice.add(f)
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+

@@ -154,6 +154,8 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 		var o opened
 		if env := s.opt.memory.env(s.files); files[0] == memoryAlone {
 			o.stream, o.err = backsight.OpenMemory(ctx, env)
+		} else if stream, live, err := s.opt.live.open(ctx, files[0], env); live {
+			o.stream, o.err = stream, err
 		} else if s.reader != nil {
 			o.stream, o.err = backsight.OpenReader(ctx, files[0], s.reader, env)
 		} else {

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/gcore"
+	"github.com/backsight/backsight/internal/outfile"
+	"github.com/backsight/backsight/target"
+	"github.com/spf13/cobra"
+)
+
+// processStack bounds what is copied of each thread's stack, in bytes: that of Linux' default limit.
+const processStack = 8 << 20
+
+// processes are the running processes of bt -p, by the names that stand for them.
+type processes struct {
+	pids []int
+}
+
+// captures are the names of the processes.
+func (p *processes) captures() (names []string) {
+	for _, pid := range p.pids {
+		names = append(names, processName(pid))
+	}
+	return names
+}
+
+func processName(pid int) string { return "process " + strconv.Itoa(pid) }
+
+// roots are the roots of processes that see other files than this one: in containers.
+func (p *processes) roots() (dirs []string) {
+	own, _ := os.Readlink("/proc/self/ns/mnt")
+	for _, pid := range p.pids {
+		dir := "/proc/" + strconv.Itoa(pid)
+		space, _ := os.Readlink(dir + "/ns/mnt")
+		if root, err := os.Readlink(dir + "/root"); err == nil && (root != "/" || space != own) {
+			dirs = append(dirs, dir+"/root")
+		}
+	}
+	return dirs
+}
+
+// open opens a process as a capture, which the name stands for; ok is false for the name of a file.
+func (p *processes) open(ctx context.Context, name string, env input.Env) (s input.Stream, ok bool, err error) {
+	for _, pid := range p.pids {
+		if name != processName(pid) {
+			continue
+		}
+		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+		if err != nil {
+			return nil, true, err
+		}
+		s, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), env)
+		return &running{s, core}, true, err
+	}
+	return nil, false, nil
+}
+
+// running is the stream of a process: its snapshot has the threads' names, and no fault.
+type running struct {
+	input.Stream
+	core *gcore.Core
+}
+
+func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
+	snap, err := r.Stream.Next(ctx)
+	if err != nil {
+		return snap, err
+	}
+	for i := range snap.Threads {
+		t := &snap.Threads[i]
+		t.Name, t.Crashed = r.core.Threads[t.ID], false
+	}
+	snap.Fault = nil
+	if r.core.Missed > 0 {
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture,
+			Text: fmt.Sprintf("%d threads did not stop: they sleep in the kernel", r.core.Missed)})
+	}
+	return snap, nil
+}
+
+// newCore writes a small core of a process.
+func newCore(stderr io.Writer) *cobra.Command {
+	var pid int
+	var output string
+	cmd := &cobra.Command{
+		Use:   "core -p PID -o FILE",
+		Short: "A small core file of a running process",
+		Long: `Writes a core with the registers, the stacks and the data of binaries, which bt and
+gdb read. The process stands still while its stacks are copied, and goes on.`,
+		Example: `  backsight core -p 1234 -o core.1234`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if pid <= 0 || output == "" {
+				return errors.New("core: name a process (-p PID) and a file (-o FILE)")
+			}
+			core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+			if err != nil {
+				return &failure{exitNone, err}
+			}
+			err = outfile.Write(cmd.Context(), output, 0o600, func(f *os.File) error {
+				_, err := f.Write(core.Data)
+				return err
+			})
+			if err == nil {
+				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pid), core.Stopped.Seconds()*1000, len(core.Threads))
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&pid, "pid", "p", 0, "the process `PID`")
+	f.StringVarP(&output, "output", "o", "", "write to `FILE`")
+	complete(cmd, nil, nil)
+	return cmd
+}

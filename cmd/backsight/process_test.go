@@ -1,0 +1,82 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// busyProcess is a process that is busy in beBusy.
+func busyProcess(t *testing.T) (pid string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestRecord$")
+	cmd.Env = append(os.Environ(), busyFor+"=60s")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	pid = strconv.Itoa(cmd.Process.Pid)
+	for cpu := uint64(0); cpu < 2; { // ticks of its own time: the runtime of Go has begun
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := strings.Fields(string(stat)[strings.LastIndex(string(stat), ")"):])
+		cpu, _ = strconv.ParseUint(fields[12], 10, 64)
+	}
+	return pid
+}
+
+// TestProcess: all threads of a process that runs have backtraces, and the process goes on.
+func TestProcess(t *testing.T) {
+	pid := busyProcess(t)
+	for range 20 {
+		code, out, errs := bs(t, "bt", "-p", pid)
+		if strings.Contains(errs, "not allowed") {
+			t.Skip(errs)
+		}
+		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") || strings.Count(out, "Thread ") < 3 {
+			t.Fatalf("exit code %d, said %q, printed\n%s", code, errs, out)
+		}
+	}
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") || strings.Contains(string(status), "State:\tt") {
+		t.Errorf("the process is not as it was: %v\n%s", err, status)
+	}
+}
+
+// TestProcessCore: a small core has what the process had.
+func TestProcessCore(t *testing.T) {
+	pid, file := busyProcess(t), filepath.Join(t.TempDir(), "core")
+	code, _, errs := bs(t, "core", "-p", pid, "-o", file)
+	if strings.Contains(errs, "not allowed") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(errs, "stood still for ") {
+		t.Fatalf("exit code %d, said %q", code, errs)
+	}
+	if code, out, errs := bs(t, "bt", file); code != exitOK || !strings.Contains(out, ".beBusy") {
+		t.Errorf("exit code %d, said %q, printed\n%s", code, errs, out)
+	}
+	if st, err := os.Stat(file); err != nil || st.Size() > 16<<20 || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", st, err)
+	}
+}
+
+// TestProcessRefused: one line says why a process cannot be looked at.
+func TestProcessRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"process 99999999: not found": {"bt", "-p", "99999999"},
+		"name a process":              {"core", "-o", "x"},
+		"process 99999998: not found": {"core", "-p", "99999998", "-o", filepath.Join(t.TempDir(), "core")},
+	} {
+		if code, _, errs := bs(t, args...); code == exitOK || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
+			t.Errorf("%v: exit code %d, said %q", args, code, errs)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+//go:build linux
+
+package gcore
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Of makes a core of a process. The process goes on as soon as its stacks are copied.
+func Of(pid int, opt Options) (*Core, error) {
+	runtime.LockOSThread() // the thread that traces
+	defer runtime.UnlockOSThread()
+	dir := "/proc/" + strconv.Itoa(pid)
+	b, err := builderOf(dir, opt.Archs)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := os.Open(dir + "/mem")
+	if err != nil {
+		return nil, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
+	}
+	defer mem.Close()
+	start := time.Now()
+	s, err := stop(pid)
+	defer func() { s.release() }()
+	if err == nil {
+		err = s.registers()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if b.maps, err = readMaps(dir); err != nil {
+		return nil, fmt.Errorf("process %d: its mappings cannot be read", pid)
+	}
+	b.threads, b.pieces = s.threads, stacks(mem, b.maps, b.sps(s.threads), opt.Stack)
+	s.release()
+	s.threads = nil
+	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: names(dir)}
+	b.pieces = append(b.pieces, rest(mem, b.maps)...)
+	b.auxv, _ = os.ReadFile(dir + "/auxv")
+	core.Data = b.core()
+	return core, nil
+}
+
+// names are those of a process's threads.
+func names(dir string) map[int]string {
+	list := map[int]string{}
+	files, _ := filepath.Glob(dir + "/task/*/comm")
+	for _, f := range files {
+		name, _ := os.ReadFile(f)
+		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		list[tid] = string(bytes.TrimRight(name, "\n"))
+	}
+	return list
+}
+
+// builder builds an ELF core.
+type builder struct {
+	ident   []byte // the head of the program's file
+	order   order
+	wide    bool // of 64 bits
+	arch    *cpu.Arch
+	maps    []mapping
+	threads []thread
+	pieces  []piece
+	auxv    []byte
+}
+
+// order is the byte order of the process.
+type order interface {
+	binary.ByteOrder
+	binary.AppendByteOrder
+}
+
+// Offsets in an ELF header.
+const identSize, machineAt, flagsAt32, flagsAt64 = 64, 18, 36, 48
+
+// builderOf begins a core of a process, whose program tells class, byte order and processor.
+func builderOf(dir string, archs cpu.Set) (*builder, error) {
+	f, err := os.Open(dir + "/exe")
+	pid := filepath.Base(dir)
+	switch {
+	case err == nil:
+		defer f.Close()
+	case os.IsPermission(err):
+		return nil, fmt.Errorf("process %s: not allowed; be its owner or root", pid)
+	default:
+		if _, err := os.Stat(dir); err != nil {
+			return nil, fmt.Errorf("process %s: not found", pid)
+		}
+		return nil, fmt.Errorf("process %s has no program: a thread of the kernel, or a zombie", pid)
+	}
+	b := &builder{ident: make([]byte, identSize), order: binary.LittleEndian}
+	if n, _ := f.ReadAt(b.ident, 0); n < identSize || string(b.ident[:4]) != "\x7fELF" {
+		return nil, fmt.Errorf("process %s: its program is no ELF file", pid)
+	}
+	if b.ident[5] == 2 {
+		b.order = binary.BigEndian
+	}
+	b.wide = b.ident[4] == 2
+	flags := flagsAt32
+	if b.wide {
+		flags = flagsAt64
+	}
+	arch, ok := archs.ByELF(b.order.Uint16(b.ident[machineAt:]), b.ident[4], b.ident[5] == 2, b.order.Uint32(b.ident[flags:]), 0)
+	if !ok {
+		return nil, fmt.Errorf("process %s: a program of a processor that is not supported", pid)
+	}
+	b.arch = arch
+	return b, nil
+}
+
+// sps are the stack pointers.
+func (b *builder) sps(threads []thread) (list []uint64) {
+	for i := range threads {
+		regs := b.arch.Read(b.arch.Layouts[cpu.LinuxPrstatus], threads[i].regs)
+		if sp, ok := regs.Lookup(b.arch.SP); ok {
+			list = append(list, sp)
+		}
+	}
+	return list
+}
+
+// word appends an integer of the class's width.
+func (b *builder) word(dst []byte, v uint64) []byte {
+	if b.wide {
+		return b.order.AppendUint64(dst, v)
+	}
+	return b.order.AppendUint32(dst, uint32(v))
+}
+
+// Kinds of notes and segments.
+const (
+	ntAuxv, ntFile      = 6, 0x46494c45
+	ptLoad, ptNote      = 1, 4
+	coreType, idVersion = 4, 1
+)
+
+// note appends a note of CORE.
+func (b *builder) note(dst []byte, kind uint32, desc []byte) []byte {
+	for _, v := range [...]uint32{5, uint32(len(desc)), kind} {
+		dst = b.order.AppendUint32(dst, v)
+	}
+	dst = append(append(dst, "CORE\x00\x00\x00\x00"...), desc...)
+	return append(dst, make([]byte, -len(desc)&3)...)
+}
+
+// notes are those of the threads, of the auxiliary vector and of the files that are mapped.
+func (b *builder) notes() (out []byte) {
+	for i := range b.threads {
+		t := &b.threads[i]
+		head, pid := 72, 24 // struct elf_prstatus of 32 bits: pr_reg, pr_pid
+		if b.wide {
+			head, pid = 112, 32
+		}
+		desc := append(make([]byte, head), t.regs...)
+		b.order.PutUint32(desc[pid:], uint32(t.id))
+		out = b.note(out, prstatus, append(desc, make([]byte, 8)...))
+	}
+	out = b.note(out, ntAuxv, b.auxv)
+	var files []*mapping
+	for i := range b.maps {
+		if m := &b.maps[i]; m.inode != 0 && strings.HasPrefix(m.name, "/") {
+			files = append(files, m)
+		}
+	}
+	desc := b.word(b.word(nil, uint64(len(files))), page)
+	for _, m := range files {
+		desc = b.word(b.word(b.word(desc, m.lo), m.hi), m.off/page)
+	}
+	for _, m := range files {
+		desc = append(desc, strings.TrimSuffix(m.name, " (deleted)")+"\x00"...)
+	}
+	return b.note(out, ntFile, desc)
+}
+
+// core is the core.
+func (b *builder) core() []byte {
+	pieces := b.apart()
+	header, entry := 52, 32
+	if b.wide {
+		header, entry = 64, 56
+	}
+	notes := b.notes()
+	at := uint64(header + entry*(1+len(pieces)))
+	out := b.header(header, entry, 1+len(pieces))
+	out = b.segment(out, ptNote, 0, at, 0, uint64(len(notes)), 0)
+	at += uint64(len(notes))
+	for i := range pieces {
+		p := &pieces[i]
+		out = b.segment(out, ptLoad, flagsOf(p.mode), at, p.lo, uint64(len(p.data)), uint64(len(p.data)))
+		at += uint64(len(p.data))
+	}
+	out = append(out, notes...)
+	for i := range pieces {
+		out = append(out, pieces[i].data...)
+	}
+	return out
+}
+
+// apart are the pieces in the order of their addresses, without those that others hold: threads may run on one stack.
+func (b *builder) apart() (list []piece) {
+	slices.SortStableFunc(b.pieces, func(x, y piece) int { return cmp.Compare(x.lo, y.lo) })
+	var end uint64
+	for _, p := range b.pieces {
+		if over := end - min(end, p.lo); over < uint64(len(p.data)) {
+			p.lo, p.data = p.lo+over, p.data[over:]
+			list, end = append(list, p), p.lo+uint64(len(p.data))
+		}
+	}
+	return list
+}
+
+// header is the ELF header, with the processor's fields of the program's.
+func (b *builder) header(size, entry, entries int) []byte {
+	out := append([]byte(nil), b.ident[:16]...)
+	out = b.order.AppendUint16(out, coreType)
+	out = append(out, b.ident[machineAt:machineAt+2]...)
+	out = b.order.AppendUint32(out, idVersion)
+	out = b.word(b.word(b.word(out, 0), uint64(size)), 0)
+	flags := flagsAt32
+	if b.wide {
+		flags = flagsAt64
+	}
+	out = append(out, b.ident[flags:flags+4]...)
+	for _, v := range [...]int{size, entry, entries, 0, 0, 0} {
+		out = b.order.AppendUint16(out, uint16(v))
+	}
+	return out
+}
+
+// segment appends a program header; its order differs between the classes.
+func (b *builder) segment(dst []byte, kind, flags uint32, off, addr, filled, size uint64) []byte {
+	dst = b.order.AppendUint32(dst, kind)
+	if b.wide {
+		dst = b.order.AppendUint32(dst, flags)
+	}
+	for _, v := range [...]uint64{off, addr, 0, filled, size} {
+		dst = b.word(dst, v)
+	}
+	if !b.wide {
+		dst = b.order.AppendUint32(dst, flags)
+	}
+	return b.word(dst, 1)
+}
+
+// flagsOf are the permissions of a segment: PF_X, PF_W, PF_R.
+func flagsOf(mode string) (f uint32) {
+	for i, bit := range [...]uint32{4, 2, 1} {
+		if i < len(mode) && mode[i] != '-' {
+			f |= bit
+		}
+	}
+	return f
+}

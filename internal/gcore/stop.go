@@ -1,0 +1,151 @@
+//go:build linux
+
+package gcore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopped are the threads of a process that stand still. Whoever made it lets them go.
+type stopped struct {
+	pid     int
+	threads []thread
+	seen    map[int]bool
+	missed  int
+}
+
+// thread is one that stands still.
+type thread struct {
+	id     int
+	signal int // that was about to be delivered
+	regs   []byte
+}
+
+// patience bounds how long a thread may take to stop: one that sleeps in the kernel without an end does not. rounds bounds how often
+// new threads are looked for.
+const patience, rounds = 500 * time.Millisecond, 16
+
+// ptraceEventStop is PTRACE_EVENT_STOP, seize PTRACE_SEIZE and interrupt PTRACE_INTERRUPT; prstatus is NT_PRSTATUS.
+const ptraceEventStop, seize, interrupt, prstatus = 128, 0x4206, 0x4207, 1
+
+// stop stops all threads of a process. The calling goroutine must be locked to its thread.
+func stop(pid int) (*stopped, error) {
+	s := &stopped{pid: pid, seen: map[int]bool{}}
+	for range rounds { // threads that go on may have started others
+		tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+		if err != nil {
+			return s, fmt.Errorf("process %d has ended", pid)
+		}
+		before := len(s.seen)
+		for _, t := range tasks {
+			tid, _ := strconv.Atoi(t.Name())
+			if tid == 0 || s.seen[tid] {
+				continue
+			}
+			s.seen[tid] = true
+			if err := s.seize(tid); errors.Is(err, unix.ESRCH) {
+				continue // it has ended
+			} else if err != nil {
+				return s, s.explain(tid, err)
+			}
+		}
+		if len(s.seen) == before {
+			break
+		}
+	}
+	if len(s.threads) == 0 {
+		return s, fmt.Errorf("process %d: no thread could be stopped", pid)
+	}
+	return s, nil
+}
+
+// seize stops a thread.
+func (s *stopped) seize(tid int) error {
+	if err := ptrace(seize, tid, 0, 0); err != nil {
+		return err
+	}
+	if err := ptrace(interrupt, tid, 0, 0); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); ; {
+		var status unix.WaitStatus
+		got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return err
+		case got == tid && status.Stopped():
+			t := thread{id: tid}
+			if int(status)>>16 != ptraceEventStop {
+				t.signal = int(status.StopSignal())
+			}
+			s.threads = append(s.threads, t)
+			return nil
+		case got == tid: // ended
+			return unix.ESRCH
+		case time.Now().After(end):
+			s.missed++
+			return nil // the end of this process lets it go
+		default:
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
+}
+
+// registers reads the general registers of all threads.
+func (s *stopped) registers() error {
+	for i := range s.threads {
+		t := &s.threads[i]
+		var block [1024]byte
+		iov := unix.Iovec{Base: &block[0]}
+		iov.SetLen(len(block))
+		if err := ptrace(unix.PTRACE_GETREGSET, t.id, prstatus, uintptr(unsafe.Pointer(&iov))); err != nil {
+			return fmt.Errorf("registers of thread %d: %w", t.id, err)
+		}
+		t.regs = append([]byte(nil), block[:iov.Len]...)
+	}
+	return nil
+}
+
+// release lets all threads go on, each with the signal that was about to come.
+func (s *stopped) release() {
+	for i := range s.threads {
+		_ = ptrace(unix.PTRACE_DETACH, s.threads[i].id, 0, uintptr(s.threads[i].signal)) // it may have been killed
+	}
+}
+
+func ptrace(request, tid int, addr, data uintptr) error {
+	if _, _, errno := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// explain says why a thread cannot be stopped, and what to do about that.
+func (s *stopped) explain(tid int, err error) error {
+	if !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("process %d, thread %d: %w", s.pid, tid, err)
+	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", s.pid, tid))
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		if value = strings.TrimSpace(value); name == "TracerPid" && value != "0" {
+			return fmt.Errorf("process %d is traced by process %s already, a debugger or strace", s.pid, value)
+		} else if name == "State" && strings.HasPrefix(value, "Z") {
+			return fmt.Errorf("process %d is a zombie: it has ended, and its parent has not asked for that", s.pid)
+		}
+	}
+	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if text := strings.TrimSpace(string(scope)); text != "" && text != "0" {
+		return fmt.Errorf("process %d: not allowed (kernel.yama.ptrace_scope is %s); be root, or sysctl kernel.yama.ptrace_scope=0", s.pid, text)
+	}
+	return fmt.Errorf("process %d: not allowed; be its owner or root", s.pid)
+}
