@@ -45,15 +45,21 @@ func stop(pid int) (*stopped, error) {
 			return s, fmt.Errorf("process %d has ended", pid)
 		}
 		before := len(s.seen)
+		var asked []int
 		for _, t := range tasks {
 			tid, _ := strconv.Atoi(t.Name())
 			if tid == 0 || s.seen[tid] {
 				continue
 			}
 			s.seen[tid] = true
-			if err := s.seize(tid); errors.Is(err, unix.ESRCH) {
-				continue // it has ended
-			} else if err != nil {
+			if err := seizeThread(tid); err == nil {
+				asked = append(asked, tid)
+			} else if !errors.Is(err, unix.ESRCH) { // it has ended
+				return s, s.explain(tid, err)
+			}
+		}
+		for _, tid := range asked { // all are on their way by now
+			if err := s.await(tid); err != nil && !errors.Is(err, unix.ESRCH) {
 				return s, s.explain(tid, err)
 			}
 		}
@@ -67,14 +73,16 @@ func stop(pid int) (*stopped, error) {
 	return s, nil
 }
 
-// seize stops a thread.
-func (s *stopped) seize(tid int) error {
+// seizeThread asks a thread to stop.
+func seizeThread(tid int) error {
 	if err := ptrace(seize, tid, 0, 0); err != nil {
 		return err
 	}
-	if err := ptrace(interrupt, tid, 0, 0); err != nil {
-		return err
-	}
+	return ptrace(interrupt, tid, 0, 0)
+}
+
+// await waits until a thread has stopped.
+func (s *stopped) await(tid int) error {
 	for end := time.Now().Add(patience); ; {
 		var status unix.WaitStatus
 		got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil)
