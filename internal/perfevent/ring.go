@@ -15,7 +15,6 @@ import (
 type ring struct {
 	fd     int
 	memory []byte
-	lost   bool
 }
 
 // ringPages is what the kernel allows everybody (kernel.perf_event_mlock_kb, 516 kB a processor).
