@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/render"
@@ -45,6 +46,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt --sysroot rootfs/ serial.log
   backsight bt vmcore
   backsight bt -p 1234
+  backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
@@ -70,6 +72,8 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	o.files.add(f)
 	o.memory.add(f)
 	f.IntSliceVarP(&o.live.pids, "pid", "p", nil, "a running process `PID`, which stands still for some milliseconds (repeatable)")
+	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
+	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
 	o.choice.add(f)
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+

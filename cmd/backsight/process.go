@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
@@ -22,15 +23,35 @@ const processStack = 8 << 20
 
 // processes are the running processes of bt -p, by the names that stand for them.
 type processes struct {
-	pids []int
+	pids  []int
+	every time.Duration // between two looks
+	count int           // of looks
+	next  time.Time     // when to look again
+	left  int           // processes of this look
 }
 
-// captures are the names of the processes.
+// captures are the names of the processes, once for each look.
 func (p *processes) captures() (names []string) {
-	for _, pid := range p.pids {
-		names = append(names, processName(pid))
+	for range p.count {
+		for _, pid := range p.pids {
+			names = append(names, processName(pid))
+		}
 	}
 	return names
+}
+
+// wait waits for the next look.
+func (p *processes) wait(ctx context.Context) {
+	if p.left > 0 {
+		p.left--
+		return
+	}
+	p.left = len(p.pids) - 1
+	select {
+	case <-time.After(time.Until(p.next)):
+	case <-ctx.Done():
+	}
+	p.next = time.Now().Add(p.every)
 }
 
 func processName(pid int) string { return "process " + strconv.Itoa(pid) }
@@ -54,6 +75,7 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		if name != processName(pid) {
 			continue
 		}
+		p.wait(ctx)
 		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
 		if err != nil {
 			return nil, true, err

@@ -44,6 +44,9 @@ func TestProcess(t *testing.T) {
 			t.Fatalf("exit code %d, said %q, printed\n%s", code, errs, out)
 		}
 	}
+	if code, out, errs := bs(t, "bt", "-p", pid, "--count", "5", "--every", "10ms", "-f", "folded"); code != exitOK || !strings.Contains(out, "beBusy 5\n") {
+		t.Errorf("five looks: exit code %d, said %q, printed\n%s", code, errs, out)
+	}
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") || strings.Contains(string(status), "State:\tt") {
 		t.Errorf("the process is not as it was: %v\n%s", err, status)
