@@ -126,6 +126,7 @@ func (s *stopped) registers() error {
 // release lets all threads go on, each with the signal that was about to come.
 func (s *stopped) release() {
 	for i := range s.threads {
+		s.threads[i].setBack()
 		_ = ptrace(unix.PTRACE_DETACH, s.threads[i].id, 0, uintptr(s.threads[i].signal)) // it may have been killed
 	}
 }
