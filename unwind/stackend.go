@@ -32,6 +32,9 @@ func endsStack(s *State, c *candidate) bool {
 // and entry code of a kernel leads to a program's stack.
 func withinStack(snap *target.Snapshot, t *target.Thread, frames []Frame) (n int, left bool) {
 	stack, mask := t.Stack, snap.Arch.AddrMask()
+	if stack.Lo == stack.Hi {
+		return len(frames), false
+	}
 	at, ok := t.Regs.Lookup(snap.Arch.SP)
 	at &= mask
 	within := ok && stack.Contains(at)
