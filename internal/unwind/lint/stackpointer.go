@@ -54,7 +54,7 @@ func sharesSlot(r *unwind.Rule) bool {
 
 // Step goes over the instruction.
 func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
-	d, ok := moved(arch, in)
+	d, ok := Moved(arch, in)
 	switch {
 	case in.Ends(arch.PC), d != 0 && in.Flags&cpu.FlagConditional != 0, !ok && in.Op != cpu.OpCall:
 		*p = Pointer{}
@@ -64,8 +64,8 @@ func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
 	p.due -= d
 }
 
-// moved is what an instruction adds to SP; false where that is not a constant.
-func moved(arch *cpu.Arch, in *cpu.Insn) (int64, bool) {
+// Moved is what an instruction adds to SP; false where that is not a constant.
+func Moved(arch *cpu.Arch, in *cpu.Insn) (int64, bool) {
 	switch {
 	case in.Op == cpu.OpLeave || in.Op == cpu.OpCall && arch.CallPushesRA:
 		return 0, false

@@ -83,7 +83,7 @@ func codeOf(img *image.Image) (ranges []image.Range) {
 
 // code asks for the rules at the instructions from one address up to another.
 func (l *lister) code(at, end uint64) {
-	l.reached = l.fallsTo(at)
+	l.reached, l.denial = l.fallsTo(at), denial{}
 	for begin := at; begin <= at && at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0; { // an address behind the last of 2⁶⁴ is 0
 		l.enter(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
@@ -96,6 +96,7 @@ func (l *lister) code(at, end uint64) {
 		step := cpu.StepOf(buf[:n], at)
 		next := l.clamp(at, step.Next)
 		l.instruction(at, min(next, end), buf[0].Op == cpu.OpCall)
+		l.denial.over(l.img.Arch, &buf[0])
 		if l.reached {
 			l.jump(&buf[0])
 		}
@@ -129,6 +130,7 @@ const hints = unwind.Fallback | unwind.Inferred
 // rule is the number of the first rule that a source has which is more than a hint.
 func (l *lister) rule(q unwind.Query) (number int, found bool) {
 	q.Image, q.Arch, q.Mode = l.img, l.img.Arch, l.mode
+	l.denial.entry = 0
 	for i := range l.sources {
 		s := &l.sources[i]
 		l.scratch.Reset()
@@ -140,7 +142,7 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 			l.scratch.Reset()
 			l.scratch.RA.Kind = unwind.Undefined
 			return l.number(&l.scratch, s.RuleSource.Method().String()), true
-		case v == unwind.Found && l.believed(l.scratch.Flags):
+		case v == unwind.Found && l.believed(l.scratch.Flags) && !l.denial.of(l.img.Arch, &l.scratch):
 			return l.number(&l.scratch, s.RuleSource.Method().String()), true
 		}
 	}

@@ -60,9 +60,10 @@ type lister struct {
 	numbers map[string]int // of rules, by all that they say
 	starts  []start
 	spans   []span
-	mode    cpu.Mode            // of the last row that states one
-	moded   []moded             // beginnings of functions that may be of either mode
-	reached bool                // control comes to the code at hand from the last row, or its function begins in its mode
+	mode    cpu.Mode // of the last row that states one
+	moded   []moded  // beginnings of functions that may be of either mode
+	reached bool     // control comes to the code at hand from the last row, or its function begins in its mode
+	denial  denial
 	jumps   map[uint64]cpu.Mode // where jumps of the code before lead to, one at most for each of its instructions
 	scratch unwind.Rule
 	out     *tables.Program
