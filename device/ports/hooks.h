@@ -16,6 +16,10 @@ const char *bs_thread(void) __attribute__((weak));
 const char *bs_firmware(void) __attribute__((weak));
 uint32_t bs_uptime(void) __attribute__((weak));
 
+/* May be provided, as the ports of kernels do: lets regs be those of the task that is the i-th of those that do not run, and
+ * name the address of its name. Where its context cannot be read, regs->known is 0. False: there are no more. */
+int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_word *name) __attribute__((weak));
+
 /* May be defined by the linker script: where RAM begins and ends. No word outside is read. */
 extern uint8_t bs_ram_low[] __attribute__((weak));
 extern uint8_t bs_ram_high[] __attribute__((weak));

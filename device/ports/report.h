@@ -8,6 +8,8 @@
  *     #2 0x00000136 interrupted             where an exception came
  *     build: b3ebaef2d8865d1c27311d9441ffc06cb06e28be
  *     thread: sensor                        what hooks say
+ *     task: logger                          another task, and where it stands
+ *     #0 0x00000210
  *     backsight: end 0                      why the walk ended, an enum bs_stop
  *
  * Each line is printed before the next is looked for: what is known is out, whatever happens then. A
@@ -17,7 +19,7 @@
 
 #include "hooks.h"
 
-enum { REPORT_LINES = 32, REPORT_FRAMES = 1024 };
+enum { REPORT_LINES = 32, REPORT_FRAMES = 1024, REPORT_TASKS = 64, REPORT_NAME = 32 };
 
 static void report_text(const char *s)
 {
@@ -85,8 +87,36 @@ static enum bs_stop report_frames(const struct bs_world *world, struct bs_regs *
 	return BS_LIMIT;
 }
 
-/* report_end prints which build this is, what hooks say, and the end. */
-static void report_end(enum bs_stop why)
+/* report_name prints a text that may be damaged, of a processor that is little-endian. */
+static void report_name(const struct bs_world *world, bs_word at)
+{
+	bs_word word, c;
+	int i;
+
+	for (i = 0; i < REPORT_NAME && bs_load(world, at & ~(bs_word)(BS_WORD - 1), &word); i++, at++) {
+		c = word >> 8 * (at % BS_WORD) & 0xff;
+		if (c < ' ' || c > '~')
+			return;
+		bs_put(0, (char)c);
+	}
+}
+
+static void report_tasks(const struct bs_world *world, struct bs_regs *regs)
+{
+	bs_word name;
+	uint32_t i;
+
+	for (i = 0; bs_task && i < REPORT_TASKS && bs_task(world, i, regs, &name); i++) {
+		report_text("task: ");
+		report_name(world, name);
+		bs_put(0, '\n');
+		if (regs->known)
+			report_frames(world, regs);
+	}
+}
+
+/* report_end prints which build this is, what hooks say, the other tasks, for which it uses regs, and the end. */
+static void report_end(const struct bs_world *world, struct bs_regs *regs, enum bs_stop why)
 {
 	const uint8_t *identity = backsight_table ? backsight_table + 64 : 0;
 	uint32_t i;
@@ -112,6 +142,7 @@ static void report_end(enum bs_stop why)
 		report_number(bs_uptime());
 		bs_put(0, '\n');
 	}
+	report_tasks(world, regs);
 	report_text("backsight: end ");
 	report_number(why);
 	bs_put(0, '\n');

@@ -24,6 +24,25 @@ const char *bs_thread(void) { return fails == IN_HOOK && *bad == 0 ? "none" : "s
 const char *bs_firmware(void) { return "1.4.2"; }
 uint32_t bs_uptime(void) { return 4711; }
 
+static int outer(int n);
+
+/* Of two tasks that do not run one can be read. */
+int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_word *name)
+{
+	static volatile char idle[4], logger[4];
+
+	(void)world;
+	idle[0] = 'i';
+	logger[0] = 'l';
+	*name = (bs_word)(uintptr_t)(i == 0 ? idle : logger);
+	regs->known = (uint16_t)(i == 0 ? 0 : 1u << BS_SP);
+	regs->r[BS_SP] = 0;
+	regs->pc = (bs_word)(uintptr_t)outer & ~(bs_word)1;
+	regs->exact = 1;
+	regs->guessed = 0;
+	return i < 2;
+}
+
 __attribute__((noinline)) static int touch(volatile int *at) { return *at + 1; }
 
 __attribute__((noinline)) static int overflow(int n)
@@ -60,12 +79,18 @@ __attribute__((noinline)) static void called(void)
 }
 
 #if !defined(__riscv)
-static void service(void)
+__attribute__((used)) static void service(void)
 {
 	static const struct bs_world world = {.exception = bs_cortexm_exception};
 
 	print_callers(&world);
 	__asm__ volatile("");
+}
+
+/* As kernels' handlers are; of what is pushed call frame information says nothing. */
+__attribute__((naked)) static void service_entry(void)
+{
+	__asm__ volatile("push {r3, lr}\n\tbl service\n\tpop {r3, pc}");
 }
 #endif
 
@@ -138,5 +163,5 @@ __attribute__((used)) void start(void)
 __asm__(".section .vectors, \"ax\"\n\t.globl _start\n_start:\n\tla sp, stack_top\n\tli ra, 0\n\tcall start\n\t.text");
 #else
 __attribute__((section(".vectors"), used)) static const void *const vectors[] = {
-	stack_top, start, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, 0, 0, 0, 0, service};
+	stack_top, start, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, 0, 0, 0, 0, service_entry};
 #endif

@@ -105,8 +105,10 @@ static char wrong(void)
 		return 'A';
 	if (!task(FREERTOS, BS_FREERTOS_RISCV, N(nested), 31))
 		return 'B';
-	if (!task(FREERTOS, BS_FREERTOS_RISCV_11_3, N(since), 31))
+	if (!task(FREERTOS, BS_FREERTOS_RISCV_11_3, N(since), 31) || !task(FREERTOS, BS_FREERTOS_RISCV, N(since), 31))
 		return 'C';
+	if (!task(FREERTOS, BS_FREERTOS_RISCV_11_3, N(old), 30) || !task(FREERTOS, BS_FREERTOS_RISCV_11_3, N(nested), 31))
+		return 'F';
 	if (!task(RTTHREAD, BS_RTTHREAD_RISCV, N(rtthread), 32))
 		return 'D';
 	return task(ZEPHYR, 0, N(zephyr), PLACE) ? 0 : 'E';

@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 			arm := strings.HasPrefix(b.Name, "cortexm")
 			for way, want := range map[int]string{plain: whole, smashed: "touch fail *", wildSP: "touch fail", oddSP: "touch fail", overflow: "overflow fail outer start",
 				cycle: "touch fail *", inHook: whole} {
-				end := `backsight: end \d`
+				end := `task: i\s+task: l\s+#0 0x[0-9a-f]+\s+backsight: end \d`
 				switch {
 				case arm && way == wildSP:
 					want = ""
@@ -86,7 +86,11 @@ func TestCalled(t *testing.T) {
 					pc, _ := strconv.ParseUint(word, 0, 64)
 					got = append(got, f.function(pc, false))
 				}
-				if want := []string{first, "fail", "outer", "start"}; !matches(got, want) {
+				want := []string{first, "fail", "outer", "start"}
+				if way == service {
+					want = slices.Insert(want, 1, "service_entry")
+				}
+				if !matches(got, want) {
 					t.Errorf("%v, want %v: %s", got, want, log)
 				}
 			}
@@ -113,7 +117,7 @@ type faulty struct {
 func buildFaults(t *testing.T, b *device.Board) *faulty {
 	t.Helper()
 	f := &faulty{program: filepath.Join(t.TempDir(), "firmware")}
-	if err := b.Build(t.Context(), "../../device", f.program, "-Os", "-Wall", "-Wextra", "-Wconversion", "test/faults.c"); err != nil {
+	if err := b.Build(t.Context(), "../../device", f.program, "-Os", "-g", "-Wall", "-Wextra", "-Wconversion", "test/faults.c"); err != nil {
 		t.Fatal(err)
 	}
 	file, err := elf.Open(f.program)
@@ -151,6 +155,7 @@ func (f *faulty) run(t *testing.T, b *device.Board, way int) string {
 
 // frames are the functions of a report's frames, each once.
 func (f *faulty) frames(log string) (names []string) {
+	log, _, _ = strings.Cut(log, "task: ")
 	lines := bufio.NewScanner(strings.NewReader(log))
 	for lines.Scan() {
 		if m := regexp.MustCompile(`^#\d+ 0x([0-9a-f]+)`).FindStringSubmatch(lines.Text()); m != nil {

@@ -98,7 +98,7 @@ func Metal(ctx context.Context, b *Board, src, dir, level string) (Way, error) {
 	if err != nil {
 		return Way{}, err
 	}
-	if err := AddTable(ctx, program, &table); err != nil {
+	if err := AddTable(ctx, program, &table, "code"); err != nil {
 		return Way{}, err
 	}
 	// An instruction at a time, so that interrupts come before any; time goes by instructions.

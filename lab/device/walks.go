@@ -91,7 +91,7 @@ func Walks(ctx context.Context, m *Machine, src, dir, packages string) (ways [le
 	if err != nil {
 		return ways, err
 	}
-	if err := AddTable(ctx, program, nil); err != nil {
+	if err := AddTable(ctx, program, nil, "code"); err != nil {
 		return ways, err
 	}
 	plugin, err := tracer.Build(ctx, filepath.Join(dir, "plugin"))
@@ -138,15 +138,15 @@ func (m *Machine) build(ctx context.Context, src, out, packages string) error {
 	return nil
 }
 
-// AddTable adds the table of a program to it, of its code alone, at an address; nil: behind the program.
-func AddTable(ctx context.Context, program string, at *uint64) error {
+// AddTable adds the table of a program to it at an address; nil: behind the program. sources are those of the rules, all where there are none.
+func AddTable(ctx context.Context, program string, at *uint64, sources ...string) error {
 	files := backsight.NewFiles(input.FileOptions{})
 	defer files.Close()
 	img, err := files.Open(program)
 	if err != nil {
 		return err
 	}
-	rules, err := backsight.ListRules(ctx, img, "code")
+	rules, err := backsight.ListRules(ctx, img, sources...)
 	if err != nil {
 		return err
 	}

@@ -41,8 +41,11 @@ int bs_cortexm_exception(void *context, const struct bs_world *w, struct bs_regs
 
 int bs_cortexm_task(const struct bs_world *world, bs_word saved, bs_word frame, bs_word exc_return, struct bs_regs *regs)
 {
+	bs_word xpsr;
 	int i;
 
+	if (!bs_load(world, frame + 28, &xpsr) || (xpsr & 0x010001ff) != 0x01000000) /* Thumb, in no exception */
+		return 0;
 	for (i = 4; i < 12; i++, saved += 4)
 		if (!bs_load(world, saved, &regs->r[i]))
 			return 0;
@@ -51,4 +54,38 @@ int bs_cortexm_task(const struct bs_world *world, bs_word saved, bs_word frame, 
 	regs->pc = exc_return & ~(bs_word)4; /* the frame is at SP, wherever the process stack pointer is now */
 	regs->guessed = 0;
 	return bs_cortexm_exception(0, world, regs);
+}
+
+/* called tells whether a call is in front of a return address: BL, or BLX with a register. */
+static int called(bs_word ra)
+{
+	const uint16_t *code = (const uint16_t *)(uintptr_t)(ra & ~(bs_word)1);
+
+	return (code[-1] & 0xff87) == 0x4780 || ((code[-2] & 0xf800) == 0xf000 && (code[-1] & 0xd000) == 0xd000);
+}
+
+int bs_cortexm_guess(const struct bs_world *world, struct bs_regs *regs)
+{
+	enum { WORDS = 256 };
+	static struct bs_regs try;
+	bs_word at = regs->r[BS_SP] & ~(bs_word)3, ra;
+	enum bs_stop why;
+	int i;
+
+	for (i = 0; i < WORDS; i++, at += 4) {
+		if (!bs_load(world, at, &ra) || !(ra & 1) || ra < 4)
+			continue;
+		try.pc = ra & ~(bs_word)1;
+		try.r[BS_SP] = at + 4;
+		try.known = 1u << BS_SP;
+		try.exact = 0;
+		if (bs_step(world, &try, &why) && called(ra) && (bs_step(world, &try, &why) || why == BS_ROOT)) {
+			regs->pc = ra & ~(bs_word)1;
+			regs->r[BS_SP] = at + 4;
+			regs->known = 1u << BS_SP;
+			regs->guessed = 1;
+			return 1;
+		}
+	}
+	return 0;
 }

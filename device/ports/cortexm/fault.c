@@ -8,13 +8,6 @@
 enum { CFSR = 0x28, HFSR = 0x2c, MMFAR = 0x34, BFAR = 0x38, MPU_CTRL = 0x94 };
 enum { NOT_PUSHED = 1 << 4 | 1 << 12 | 1 << 20 }; /* MSTKERR, STKERR, STKOF: where the frame should be, old words are */
 
-/* What the entry stores. */
-struct saved {
-	uint32_t msp, exc_return, psp, r4[8];
-};
-
-void bs_fault(const struct saved *s);
-
 __asm__(".local bs_fault_saved\n\t.comm bs_fault_saved, 44, 4\n\t.local bs_fault_stack\n\t.comm bs_fault_stack, " STACK_SIZE ", 8");
 
 #if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
@@ -23,7 +16,7 @@ __asm__(".local bs_fault_saved\n\t.comm bs_fault_saved, 44, 4\n\t.local bs_fault
 #define NO_LIMIT
 #endif
 
-__attribute__((naked)) void HardFault_Handler(void)
+__attribute__((naked)) void bs_fault_entry(void)
 {
 	__asm__ volatile("cpsid i\n\t"
 			 "ldr r0, =bs_fault_saved\n\t"
@@ -35,9 +28,13 @@ __attribute__((naked)) void HardFault_Handler(void)
 			 "b .\n\t.pool");
 }
 
+#if !defined(BS_NO_HARDFAULT)
+void HardFault_Handler(void) __attribute__((alias("bs_fault_entry")));
+#endif
+
 /* print_cause prints what the system control block says, and returns the status of configurable faults; Armv6-M has
  * nothing to say. */
-static uint32_t print_cause(const struct saved *s)
+static uint32_t print_cause(const struct bs_fault *s)
 {
 	uint32_t cfsr = 0;
 
@@ -69,7 +66,7 @@ static void print_registers(const struct bs_regs *regs)
 }
 
 /* take lets regs be those of what failed, of which a frame that the processor could not push tells nothing. */
-static int take(const struct bs_world *world, const struct saved *s, int pushed, struct bs_regs *regs, bs_word *xpsr)
+static int take(const struct bs_world *world, const struct bs_fault *s, int pushed, struct bs_regs *regs, bs_word *xpsr)
 {
 	bs_word frame = s->exc_return & 4 ? s->psp : s->msp;
 	int i;
@@ -78,47 +75,11 @@ static int take(const struct bs_world *world, const struct saved *s, int pushed,
 		regs->r[4 + i] = s->r4[i];
 	regs->r[BS_SP] = frame;
 	regs->known = 0x0ff0 | 1u << BS_SP;
-	regs->pc = s->exc_return;
+	regs->pc = s->exc_return & ~(bs_word)4; /* the frame is at SP, wherever the process stack pointer is now */
 	return pushed && bs_load(world, frame + 28, xpsr) && bs_cortexm_exception(0, world, regs);
 }
 
-/* called tells whether a call is in front of a return address: BL, or BLX with a register. */
-static int called(bs_word ra)
-{
-	const uint16_t *code = (const uint16_t *)(ra & ~(bs_word)1);
-
-	return (code[-1] & 0xff87) == 0x4780 || ((code[-2] & 0xf800) == 0xf000 && (code[-1] & 0xd000) == 0xd000);
-}
-
-/* guess finds a caller where the place of the fault is lost, as on a stack that is full: the first word of the stack that returns
- * behind a call, and whose caller's caller is there. Only code that the table has is looked at. */
-static int guess(const struct bs_world *world, struct bs_regs *regs)
-{
-	enum { WORDS = 256 };
-	static struct bs_regs try;
-	bs_word at = regs->r[BS_SP] & ~(bs_word)3, ra;
-	enum bs_stop why;
-	int i;
-
-	for (i = 0; i < WORDS; i++, at += 4) {
-		if (!bs_load(world, at, &ra) || !(ra & 1) || ra < 4)
-			continue;
-		try.pc = ra & ~(bs_word)1;
-		try.r[BS_SP] = at + 4;
-		try.known = 1u << BS_SP;
-		try.exact = 0;
-		if (bs_step(world, &try, &why) && called(ra) && (bs_step(world, &try, &why) || why == BS_ROOT)) {
-			regs->pc = ra & ~(bs_word)1;
-			regs->r[BS_SP] = at + 4;
-			regs->known = 1u << BS_SP;
-			regs->guessed = 1;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static void report(const struct saved *s)
+static void report(const struct bs_fault *s)
 {
 	static const struct bs_world world = {.read = bs_cortexm_read, .exception = bs_cortexm_exception};
 	static struct bs_regs regs;
@@ -137,13 +98,13 @@ static void report(const struct saved *s)
 		report_value("xpsr:", xpsr);
 	}
 	bs_put(0, '\n');
-	if (taken || guess(&world, &regs))
+	if (taken || bs_cortexm_guess(&world, &regs))
 		why = report_frames(&world, &regs);
-	report_end(why);
+	report_end(&world, &regs, why);
 }
 
 /* bs_fault does not return. What comes here again has failed in the report, or in a hook. */
-__attribute__((used)) void bs_fault(const struct saved *s)
+void bs_fault(const struct bs_fault *s)
 {
 	static volatile uint8_t times;
 

@@ -40,12 +40,21 @@ static int try(bs_word address, bs_word *value)
 }
 #endif
 
+/* constant tells whether a word lies between the vectors and the table. */
+static int constant(bs_word address)
+{
+	enum { FLASH = 1 << 24 };
+	bs_word low = SCB(VTOR), high = (bs_word)(uintptr_t)backsight_table;
+
+	return high > low && high - low < FLASH && address >= low && address < high;
+}
+
 int bs_cortexm_read(void *context, bs_word address, bs_word *value)
 {
 	(void)context;
 	if (!bs_ram_high)
 		return try(address, value);
-	if (address < (bs_word)bs_ram_low || address >= (bs_word)bs_ram_high)
+	if ((address < (bs_word)bs_ram_low || address >= (bs_word)bs_ram_high) && !constant(address))
 		return 0;
 	*value = *(const bs_word *)address;
 	return 1;

@@ -16,7 +16,8 @@ enum bs_freertos_port {
 	BS_FREERTOS_RISCV_11_3 = 6 /* since: mepc, mstatus, 33 floating-point registers where mstatus.FS says dirty, x1, x5 to x31, … */
 };
 
-/* The port of the processor that is compiled for, without secure contexts. The version is FreeRTOS' own: include task.h first. */
+/* The port of the processor that is compiled for, without secure contexts. The version is FreeRTOS' own: include task.h first.
+ * On RISC-V the context itself decides, where it can. */
 #if defined(__riscv)
 #if defined(tskKERNEL_VERSION_MAJOR) && tskKERNEL_VERSION_MAJOR * 100 + tskKERNEL_VERSION_MINOR < 1103
 #define BS_FREERTOS_PORT BS_FREERTOS_RISCV

@@ -40,6 +40,7 @@ void bs_riscv_report(const bs_word *x, bs_word pc)
 	static const struct bs_world world = {.read = bs_riscv_read};
 	static volatile uint8_t times;
 	static struct bs_regs regs;
+	enum bs_stop why;
 	uint32_t i;
 
 	if (times++ == 0) {
@@ -53,7 +54,8 @@ void bs_riscv_report(const bs_word *x, bs_word pc)
 		report_value("mepc:", pc);
 		bs_put(0, '\n');
 		bs_riscv_trap(x, pc, &regs);
-		report_end(report_frames(&world, &regs));
+		why = report_frames(&world, &regs);
+		report_end(&world, &regs, why);
 	} else {
 		report_text("\nbacksight: a fault in the report\n");
 	}

@@ -2,7 +2,6 @@
 
 #if BS_MACHINE == BS_ARM
 #include "../cortexm/exception.h"
-#include "../report.h"
 
 int bs_rtthread_task(const struct bs_world *world, bs_word sp, enum bs_rtthread_port port, struct bs_regs *regs)
 {
@@ -20,26 +19,6 @@ int bs_rtthread_task(const struct bs_world *world, bs_word sp, enum bs_rtthread_
 	} else if (port != BS_RTTHREAD_M3)
 		return 0;
 	return bs_cortexm_task(world, sp, sp + 32 + (exc_return & 16 ? 0 : 64), exc_return, regs);
-}
-
-long bs_rtthread_exception(void *context)
-{
-	static const struct bs_world world = {.read = bs_cortexm_read, .exception = bs_cortexm_exception};
-	static struct bs_regs regs;
-#if defined(__ARM_FP)
-	const bs_word *words = context, saved = (bs_word)(uintptr_t)(words + 2);
-#else
-	const bs_word *words = context, saved = (bs_word)(uintptr_t)(words + 1);
-#endif
-	enum bs_stop why = BS_UNREADABLE;
-
-	report_text("\nbacksight: report 1\n");
-	report_value("exc_return:", words[0]);
-	bs_put(0, '\n');
-	if (bs_cortexm_task(&world, saved, saved + 32, words[0], &regs))
-		why = report_frames(&world, &regs);
-	report_end(why);
-	return -1;
 }
 
 #elif BS_MACHINE == BS_RISCV

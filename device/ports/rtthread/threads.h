@@ -1,9 +1,4 @@
-/* RT-Thread: its threads, and its hook for exceptions (Cortex-M, RISC-V). Compile rtthread/threads.c and the port of the processor;
- * where that port's handler is not in the vector table, RT-Thread's own calls a hook:
- *
- *     rt_hw_exception_install(bs_rtthread_exception);      behind the start, Cortex-M
- *
- * On RISC-V give bs_riscv_entry to mtvec, or call bs_riscv_report in handle_trap. */
+/* RT-Thread: its threads, for bs_unwind (Cortex-M, RISC-V). hooks.c has what reports need. */
 #ifndef BACKSIGHT_RTTHREAD_H
 #define BACKSIGHT_RTTHREAD_H
 
@@ -20,9 +15,5 @@ enum bs_rtthread_port {
 /* bs_rtthread_task lets regs be those of a thread that does not run. sp is that of its control block. False: the context
  * cannot be read, or has no sense. */
 int bs_rtthread_task(const struct bs_world *world, bs_word sp, enum bs_rtthread_port port, struct bs_regs *regs);
-
-/* bs_rtthread_exception is for rt_hw_exception_install: context begins with EXC_RETURN, behind which r4 to r11 are saved (and a
- * word before them with floating point), then what the processor has pushed. It prints the frames, by bs_put. */
-long bs_rtthread_exception(void *context);
 
 #endif

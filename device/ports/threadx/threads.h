@@ -1,4 +1,4 @@
-/* ThreadX: its threads (Cortex-M). The handler of faults is that of ../cortexm. */
+/* ThreadX: its threads (Cortex-M). The handler of faults is that of ../cortexm; list.c names threads in its report. */
 #ifndef BACKSIGHT_THREADX_H
 #define BACKSIGHT_THREADX_H
 
