@@ -70,7 +70,10 @@ func (w *words) takeOwn(line string, lists *lister) bool {
 			listed[len(listed)-1].Doubtful = true
 		}
 	}
-	if _, name, ok := strings.Cut(line, "task: "); ok && len(lists.chains) > 0 && len(name) <= maxPanic {
+	if _, name, ok := strings.Cut(line, "task: "); ok && len(name) <= maxPanic {
+		if len(lists.chains) == 0 { // of what failed no frame could be had
+			lists.chains = append(lists.chains, named{})
+		}
 		lists.chains = append(lists.chains, named{name: strings.TrimSpace(name)})
 		return true
 	}

@@ -149,3 +149,26 @@ backsight: end 0
 		t.Errorf("%+v", m)
 	}
 }
+
+// TestLostPlace: where no frame of what failed could be had, those of another task are not its own.
+func TestLostPlace(t *testing.T) {
+	const log = `backsight: report 1
+exc_return: fffffffd msp: 2003ffe0 psp: 1ff7bb60 cfsr: 00020000 hfsr: 40000000 mmfar: 00000000 bfar: 00000000
+r4: 00000002 r5: 00000001 r6: a5a5a5a5 r7: a5a5a5a5 sp: 1ff7bb60
+thread: crash
+task: IDLE
+task: busy
+#0 0x000001c0
+backsight: end 5
+`
+	snap, err := open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if crashed := &snap.Threads[0]; len(crashed.Listed) != 0 || !strings.Contains(crashed.Name, "crash") {
+		t.Errorf("%+v", crashed)
+	}
+	if n := len(snap.Threads) - 1; n < 1 || snap.Threads[n].Name != "busy" || len(snap.Threads[n].Listed) != 1 {
+		t.Errorf("%+v", snap.Threads)
+	}
+}

@@ -5,6 +5,7 @@
  *     a word                        xpsr bit 9
  */
 #include "exception.h"
+#include "../hooks.h"
 
 int bs_cortexm_exception(void *context, const struct bs_world *w, struct bs_regs *regs)
 {
@@ -72,6 +73,8 @@ int bs_cortexm_guess(const struct bs_world *world, struct bs_regs *regs)
 	enum bs_stop why;
 	int i;
 
+	if (bs_ram_high && at < (bs_word)(uintptr_t)bs_ram_low) /* the stack has run through all RAM */
+		at = (bs_word)(uintptr_t)bs_ram_low;
 	for (i = 0; i < WORDS; i++, at += 4) {
 		if (!bs_load(world, at, &ra) || !(ra & 1) || ra < 4)
 			continue;
