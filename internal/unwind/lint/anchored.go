@@ -53,7 +53,7 @@ func stepOf(arch *cpu.Arch, pc uint64, in *cpu.Insn) (s step) {
 		s.returns = true
 		return s
 	}
-	d, ok := Moved(arch, in)
+	d, ok := arch.Moved(in)
 	ok = ok && in.Flags&cpu.FlagPadding == 0 // behind a call that never returns
 	s.moves = d
 	if ok && !in.Ends(arch.PC) {

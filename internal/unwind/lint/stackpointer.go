@@ -54,7 +54,7 @@ func sharesSlot(r *unwind.Rule) bool {
 
 // Step goes over the instruction.
 func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
-	d, ok := Moved(arch, in)
+	d, ok := arch.Moved(in)
 	switch {
 	case in.Ends(arch.PC), d != 0 && in.Flags&cpu.FlagConditional != 0, !ok && in.Op != cpu.OpCall:
 		*p = Pointer{}
@@ -62,19 +62,4 @@ func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
 		*p = Pointer{due: p.due, shared: p.shared}
 	}
 	p.due -= d
-}
-
-// Moved is what an instruction adds to SP; false where that is not a constant.
-func Moved(arch *cpu.Arch, in *cpu.Insn) (int64, bool) {
-	switch {
-	case in.Op == cpu.OpLeave || in.Op == cpu.OpCall && arch.CallPushesRA:
-		return 0, false
-	case in.Op == cpu.OpAddImm && in.Dst == arch.SP:
-		return in.Imm, in.Src == arch.SP
-	case in.Dst == arch.SP || in.Dst2 == arch.SP || in.Op != cpu.OpStoreMulti && in.List.Has(arch.SP):
-		return 0, false
-	case in.Base == arch.SP:
-		return int64(in.WB), true
-	}
-	return 0, true
 }

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -28,7 +27,7 @@ func (d *denial) of(arch *cpu.Arch, r *unwind.Rule) bool {
 
 // over goes over an instruction.
 func (d *denial) over(arch *cpu.Arch, in *cpu.Insn) {
-	by, ok := lint.Moved(arch, in)
+	by, ok := arch.Moved(in)
 	if d.moved = 0; ok && by != 0 && in.Flags&cpu.FlagConditional == 0 && !in.Ends(arch.PC) {
 		d.moved = d.entry
 	}
