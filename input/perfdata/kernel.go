@@ -69,6 +69,7 @@ func (k *kernel) bias(img *image.Image) (uint64, bool) {
 // eventNames reads of each event its attribute, IDs and name.
 func (r *recording) eventNames(in *bin.Reader) {
 	n, size := in.U32(), in.U32()
+	r.names = r.names[:0]
 	for range min(n, maxAttributes) {
 		in.Skip(uint64(size))
 		ids := in.U32()

@@ -65,7 +65,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		data = r.header(all)
 		if broken != nil {
 			r.issue("%v", broken)
-		} else if data.off+data.size > uint64(len(all)) {
+		} else if data.size > uint64(len(all))-min(data.off, uint64(len(all))) {
 			r.issue("the recording is cut short: of %d bytes of events %d are there", data.size, uint64(len(all))-min(data.off, uint64(len(all))))
 		}
 	}
