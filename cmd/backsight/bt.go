@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ type btOptions struct {
 	files  fileFlags
 	memory memoryFlags
 	choice choiceFlags
+	sample sampleFlags
 	walk   walkFlags
 	names  nameFlags
 	show   excerptFlags
@@ -52,7 +54,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 			if len(captures) == 0 && len(o.memory.ram) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
-			if err := o.consistent(cmd, captures); err != nil {
+			if err := cmp.Or(o.consistent(cmd, captures), o.sample.check(cmd)); err != nil {
 				return err
 			}
 			captures = o.files.gdbOrder(captures)
@@ -67,6 +69,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	o.files.add(f)
 	o.memory.add(f)
 	o.choice.add(f)
+	o.sample.add(cmd)
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
 		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+

@@ -6,7 +6,6 @@ import (
 	"container/heap"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -71,7 +70,8 @@ type events struct {
 	round   uint64 // the latest time of the rounds before the one that is read
 	latest  uint64
 	until   uint64 // those that are not later may be told
-	inner   []byte // unpacked
+	inner   []byte // unpacked, in buffer
+	buffer  []byte
 	packed  unpacker
 	cut     bool
 }
@@ -165,7 +165,8 @@ func (e *events) unpack(ev *event) {
 		return
 	}
 	out, err := e.packed.unpack(packedBytes(ev, e.rec.big))
-	e.inner = append(slices.Clip(e.inner[:min(len(e.inner), maxEvent)]), out...)
+	e.buffer = append(append(e.buffer[:0], e.inner[:min(len(e.inner), maxEvent)]...), out...)
+	e.inner = e.buffer
 	e.end(err)
 }
 
@@ -182,6 +183,9 @@ const maxEvent = 1<<16 - 1
 // unpacked is the next event of those that were unpacked, if it is whole: the rest may stand in the next packed one. Its body is a
 // copy: while it waits, the others that were unpacked with it do not.
 func (e *events) unpacked() (ev event, ok bool) {
+	if len(e.inner) < eventHeader {
+		return ev, false
+	}
 	in := bin.New(e.inner, e.rec.big)
 	if ev = readEvent(&in); ev.body == nil {
 		return ev, false

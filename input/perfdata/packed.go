@@ -31,14 +31,14 @@ type unpacker struct {
 	err  error // why nothing more is unpacked
 }
 
-// unpack unpacks the next piece. What is damaged, or too much, ends the stream.
+// unpack unpacks the next piece, until the one after it. What is damaged, or too much, ends the stream.
 func (u *unpacker) unpack(data []byte) ([]byte, error) {
 	if u.more == nil {
 		u.more, u.stop = iter.Pull(u.run)
 		u.room = budget.New("unpacked bytes", unpackedFloor, 0)
 	}
 	u.room.Add(unpackedPerByte * uint64(len(data)))
-	u.in, u.out = data, nil
+	u.in, u.out = data, u.out[:0]
 	u.more()
 	return u.out, u.err
 }

@@ -46,6 +46,7 @@ type recording struct {
 	ids     map[string][]byte // build IDs by the file's name
 	names   []string          // of the events, in the order of attrs
 	issues  []target.Issue
+	begin   uint64 // the time of the first sample
 }
 
 // Headers: of a pipe, magic and size; of a file the sections of attributes, data and event types, and the features behind

@@ -97,7 +97,7 @@ func (p *process) over(m *mapping) (first, last int) {
 // add maps something; what was mapped there before is gone.
 func (s *stream) add(p *process, m mapping) {
 	if p.shared {
-		if p.shared = false; s.room.Draw(len(p.maps)) {
+		if p.shared = false; s.room.Draw(perCopy * len(p.maps)) {
 			p.maps = slices.Clone(p.maps)
 		} else {
 			p.maps = nil

@@ -99,7 +99,8 @@ func (a *attributes) of(body []byte, big bool) *layout {
 // sample is what a sample says.
 type sample struct {
 	ip, time, period uint64
-	pid, tid, cpu    uint32
+	pid, tid         uint32
+	cpu              int    // -1 unknown
 	chain            []byte // words
 	abi              uint64 // of regs: 0 none, 1 of 32 bits, 2 of 64
 	regs             []byte // words, for each bit of layout.regs
@@ -124,8 +125,8 @@ func (l *layout) readSample(body []byte, big bool) (s sample, ok bool) {
 	word(hasAddr)
 	word(hasID)
 	word(hasStreamID)
-	if l.fields&hasCPU != 0 {
-		s.cpu = in.U32()
+	if s.cpu = -1; l.fields&hasCPU != 0 {
+		s.cpu = int(in.U32())
 		in.Skip(4)
 	}
 	s.period = word(hasPeriod)

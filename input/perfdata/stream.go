@@ -41,8 +41,9 @@ type lacks struct {
 // A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory.
 const maxSamples, maxCaptured = 256, 2 << 20
 
-// maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides.
-const maxHeld, perSample = 16 << 20, 2 << 10
+// maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
+// in it, perCall times its bytes once it is a frame.
+const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 
 func newStream(r *recording, env *input.Env, e *events) *stream {
 	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, room: budget.New("mappings", maxCopied, 0)}
@@ -121,8 +122,9 @@ func (s *stream) flushAll(ctx context.Context) {
 	s.pending = s.pending[:0]
 }
 
-// maxCopied bounds the mappings that are copied or looked at anew, and perMapping is for how many bytes of events there is one more.
-const maxCopied, perMapping = 1 << 18, 16
+// maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy; perMapping is for how many bytes of events
+// there is one more.
+const maxCopied, perMapping, perCopy = 1 << 18, 16, 4
 
 // event takes an event.
 func (s *stream) event(ctx context.Context, ev *event) {
@@ -248,6 +250,9 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 		return
 	}
 	one, ok := l.readSample(ev.body, s.rec.big)
+	if ok && s.rec.begin == 0 {
+		s.rec.begin = one.time
+	}
 	t, arch := s.thread(&one, l, ev.misc&modeBits)
 	if !ok || arch == nil {
 		s.lacks.skipped++
@@ -264,12 +269,12 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 		}
 	}
 	t.ID, t.Name = int(one.tid), p.name(one.tid)
-	t.Moment = &target.Moment{Time: one.time, CPU: int(one.cpu), Period: one.period, Event: s.rec.attrs.name(l, s.rec.names)}
+	t.Moment = &target.Moment{Time: one.time, First: s.rec.begin, CPU: one.cpu, Period: one.period, Event: s.rec.attrs.name(l, s.rec.names)}
 	p.pending.Threads = append(p.pending.Threads, t)
 	if p.pending.Command == "" {
 		p.pending.Command = p.name(p.pid)
 	}
-	size := perSample + len(ev.body) + len(one.chain) // a call takes twice what it has in the file
+	size := perSample + len(ev.body) + perCall*len(one.chain)
 	p.captured += size
 	if s.held += size; s.held >= maxHeld {
 		s.flushAll(ctx)
