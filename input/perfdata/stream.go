@@ -53,7 +53,7 @@ func newStream(r *recording, env *input.Env, e *events) *stream {
 func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
-		return s.rec.errorf(-1, "a recording of perf without samples of user code: registers and stack (--call-graph dwarf), or calls (--call-graph fp)")
+		return s.rec.errorf(-1, "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)")
 	}
 	return err
 }
