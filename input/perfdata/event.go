@@ -213,7 +213,13 @@ func (e *events) stored() (ev event, ok bool) {
 		return ev, false
 	}
 	ev.body = make([]byte, size-eventHeader)
-	return ev, e.fill(ev.body)
+	if !e.fill(ev.body) {
+		if e.pipe { // of a file the header says how much there is
+			e.rec.issue("the recording is cut short at %#x, within an event", e.at)
+		}
+		return ev, false
+	}
+	return ev, true
 }
 
 // fill reads as many bytes as b has.

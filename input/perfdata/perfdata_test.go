@@ -273,6 +273,10 @@ func TestLosses(t *testing.T) {
 	if got := summary(t, whole[:len(whole)-300]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
 		t.Errorf("cut: %s", got)
 	}
+	whole = f.pipe()
+	if got := summary(t, whole[:len(whole)-4]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
+		t.Errorf("cut pipe: %s", got)
+	}
 	empty := newFile(binary.LittleEndian)
 	empty.comm(0, 1, 7, 7, "sh")
 	if got := summary(t, empty.bytes()); !strings.Contains(got, "without samples of user code") {

@@ -124,7 +124,7 @@ func (s *stream) flushAll(ctx context.Context) {
 
 // maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy; perMapping is for how many bytes of events
 // there is one more.
-const maxCopied, perMapping, perCopy = 1 << 18, 16, 4
+const maxCopied, perMapping, perCopy = 1 << 18, 16, 8
 
 // event takes an event.
 func (s *stream) event(ctx context.Context, ev *event) {
