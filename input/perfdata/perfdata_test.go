@@ -291,7 +291,10 @@ func TestCalls(t *testing.T) {
 	f.attr = f.words(0, 0, 0, hasIP|hasTID|hasTime|hasCallchain, 0, sampleIDAll)
 	f.event(eventSample, userMode, 1, f.words(0x1100), f.halves(7, 7), f.words(1, 3, contextUser, 0x1100, 0x1200))
 	f.event(eventSample, 1, 2, f.words(0xffff800008000010), f.halves(7, 7), f.words(2, 0))
-	want := `aarch64 7 
+	f.event(eventSample, 1, 3, f.words(0xffff800008000020), f.halves(0, 0), f.words(3, 0))
+	want := `aarch64 0 swapper
+  0 swapper at 3: pc 0x0 sp 0x0 stack 0 0xffff800008000020
+aarch64 7 
   7  at 1: pc 0x0 sp 0x0 stack 0 0x1100 0x1200
   7  at 2: pc 0x0 sp 0x0 stack 0 0xffff800008000010
 `

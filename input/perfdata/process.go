@@ -125,10 +125,13 @@ func (s *stream) add(p *process, m mapping) {
 	p.maps = slices.Replace(p.maps, first, last, now...)
 }
 
-// name is a thread's name, else the process's.
+// name is a thread's name, else the process's. The kernel's idle threads, of process 0, are named without an event.
 func (p *process) name(tid uint32) string {
 	if n, ok := p.names[tid]; ok {
 		return n
+	}
+	if p.pid == 0 {
+		return "swapper"
 	}
 	return p.names[p.pid]
 }
