@@ -31,7 +31,7 @@ type Latency struct {
 func large() (list []Case) {
 	times := map[string]int{"threads": 20, "memory": 10, "mappings": 3, "registers": 5, "plcrash": 6, "crash": 3, "frames": 3, "ips": 6,
 		"records": 3, "quote": 3, "letters": 3, "oopses": 3, "faults": 3, "broken": 3, "descriptors": 10, "pointers": 4, "tasks": 3, "names": 5,
-		"turns": 20, "ids": 20, "sections": 10, "attributes": 3}
+		"turns": 20, "ids": 20}
 	for _, c := range Cases() {
 		if n := times[c.Name]; n > 0 {
 			c.n *= n
