@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -300,6 +302,37 @@ aarch64 7
 `
 	if got := summary(t, f.bytes()); got != want {
 		t.Errorf("%swant\n%s", got, want)
+	}
+}
+
+// TestKernelNames: the kernel's functions have the names of the list that perf keeps, made when the kernel lay elsewhere.
+func TestKernelNames(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	dir := filepath.Join(home, ".debug", kernelName, strings.Repeat("ab", sha1))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const list = "ffffffff81000000 T _text\nffffffff81000100 T do_exit\nffffffff81000200 T _etext\n"
+	if err := os.WriteFile(filepath.Join(dir, "kallsyms"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := newFile(binary.LittleEndian)
+	f.event(eventBuildID, 0, 0, f.halves(kernelPID), bytes.Repeat([]byte{0xab}, sha1), make([]byte, 4), []byte(kernelName+"\x00"))
+	f.event(eventMmap, 1, 1, f.halves(kernelPID, 0), f.words(0xffffffff92000000, 0x1000, 0xffffffff92000000), []byte(kernelName+"_text\x00"))
+	f.sample(2, 7, 7, []uint64{contextKernel, 0xffffffff92000110}, 0x7000, 0x1100, nil)
+	s, err := open(t.Context(), input.NewCapture("perf.data", f.bytes()), environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	snap, err := s.Next(t.Context())
+	if err != nil || len(snap.Modules) != 1 || snap.Modules[0].Image == nil {
+		t.Fatalf("%v, modules %v", err, snap.Modules)
+	}
+	m := snap.Modules[0]
+	if sym, ok := m.Image.Symbols.At(m.ToImage(0xffffffff92000110)); !ok || sym.Name != "do_exit" || m.Name != kernelName {
+		t.Errorf("%s in %s", sym.Name, m.Name)
 	}
 }
 
