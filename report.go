@@ -141,7 +141,7 @@ func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) 
 	for i := range traces {
 		for k := range traces[i].Frames {
 			m := traces[i].Frames[k].Module
-			if m == nil || m.Image != nil || said[m] {
+			if m == nil || m.Image != nil || m.Anonymous() || said[m] {
 				continue
 			}
 			said[m] = true

@@ -106,9 +106,12 @@ func (s *Stacks) number(text string) uint32 {
 func (s *Stacks) frame(f *report.Frame) *stackFrame {
 	tag, _ := doubt(f)
 	key := frameKey{f.Module, f.CallSite, f.Function, strings.HasSuffix(tag, "?]")}
+	if f.Module == nil && f.Function == "" { // all of these have one text
+		key.addr = 0
+	}
 	out := s.frames[key]
 	if out == nil {
-		out = newStackFrame(f)
+		out = newStackFrame(f, key.addr)
 		out.number = s.number(out.text)
 		s.frames[key] = out
 	}
@@ -134,12 +137,12 @@ func (s *Stacks) AppendFolded(dst []byte) []byte {
 }
 
 // newStackFrame makes what stacks have of a frame.
-func newStackFrame(f *report.Frame) *stackFrame {
+func newStackFrame(f *report.Frame, addr uint64) *stackFrame {
 	module := moduleOf(f)
-	out := &stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, f.CallSite, module}}}
+	out := &stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, addr, module}}}
 	for k := len(f.Inlines) - 1; k >= 0; k-- {
 		in := &f.Inlines[k]
-		out.places = append(out.places, stackPlace{foldedName(orUnknown(in.Function)), in.File, in.Line, f.CallSite, module})
+		out.places = append(out.places, stackPlace{foldedName(orUnknown(in.Function)), in.File, in.Line, addr, module})
 	}
 	names := make([]string, len(out.places))
 	for i := range out.places {

@@ -22,11 +22,15 @@ func AppendPerf(dst []byte, r *report.Report) []byte {
 		th := &r.Threads[i]
 		m := th.Moment
 		if m == nil {
-			m = &target.Moment{Period: 1}
+			m = &target.Moment{CPU: -1, Period: 1}
 		}
 		const nano, micro = 1_000_000_000, 1_000
 		dst = appendText(dst, orUnknown(th.Name))
-		dst = fmt.Appendf(dst, " %7d/%-7d [%03d] %5d.%06d: %10d ", r.Snapshot.PID, th.ID, m.CPU, m.Time/nano, m.Time%nano/micro, m.Period)
+		dst = fmt.Appendf(dst, " %7d/%-7d ", r.Snapshot.PID, th.ID)
+		if m.CPU >= 0 {
+			dst = fmt.Appendf(dst, "[%03d] ", m.CPU)
+		}
+		dst = fmt.Appendf(dst, "%5d.%06d: %10d ", m.Time/nano, m.Time%nano/micro, m.Period)
 		dst = append(appendText(dst, orUnknown(m.Event)), ":\n"...)
 		for k := range th.Count() {
 			dst = appendPerfFrame(dst, numbered(th, k))

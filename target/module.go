@@ -36,6 +36,9 @@ const (
 	StatedAddresses
 )
 
+// Anonymous tells whether the module is memory of no file, code that the program made: no path of Linux' begins like its name.
+func (m *Module) Anonymous() bool { return strings.HasPrefix(m.Name, "//") }
+
 // NewModule returns the module of an image that is mapped at a load bias, target address
 // minus image address: from its lowest address to its end, or to the last address of the
 // processor where it would reach beyond that.

@@ -110,7 +110,8 @@ type Standing struct {
 // Moment is when and why a sample was taken.
 type Moment struct {
 	Time   uint64 // in nanoseconds, of a clock of the machine; 0 unknown
-	CPU    int
+	First  uint64 // Time of the recording's first sample
+	CPU    int    // negative: unknown
 	Event  string // "cpu-clock"; "" unknown
 	Period uint64 // how often that happened since the sample before
 }

@@ -54,6 +54,9 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	}
 	for {
 		j, err := await(ctx, order)
+		if j == nil && err == nil && s.opt.sample.given && !s.made {
+			s.progress.warn(displayName(path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
+		}
 		if j == nil || err != nil {
 			return err
 		}
@@ -95,6 +98,7 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}
+		s.opt.sample.choose(snap)
 		j := &job{path: path, title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
 		for _, c := range []chan<- *job{order, work} {
 			select {
@@ -135,6 +139,10 @@ func (s *session) process(ctx context.Context, j *job) {
 		if !j.made {
 			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}
 		}
+		return
+	}
+	if s.opt.sample.given && j.err == nil && len(j.snap.Threads) == 0 {
+		j.warn = j.snap.Issues
 		return
 	}
 	r, err := (*report.Report)(nil), j.err
@@ -178,6 +186,9 @@ func (s *session) write(j *job) error {
 	}
 	if j.report != nil {
 		s.out.stacks.Add(j.report)
+		return nil
+	}
+	if j.out == nil {
 		return nil
 	}
 	s.progress.clear() // both may be the same terminal

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ type btOptions struct {
 	files  fileFlags
 	memory memoryFlags
 	choice choiceFlags
+	sample sampleFlags
 	walk   walkFlags
 	names  nameFlags
 	show   excerptFlags
@@ -53,10 +55,11 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
+			o.live.pids = o.sample.running(captures)
 			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
-			if err := o.consistent(cmd, captures); err != nil {
+			if err := cmp.Or(o.consistent(cmd, captures), o.sample.check(cmd)); err != nil {
 				return err
 			}
 			captures = append(o.files.gdbOrder(captures), o.live.captures()...)
@@ -71,10 +74,10 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	f.SortFlags = false
 	o.files.add(f)
 	o.memory.add(f)
-	f.IntSliceVarP(&o.live.pids, "pid", "p", nil, "a running process `PID`, which stands still for some milliseconds (repeatable)")
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
 	o.choice.add(f)
+	o.sample.add(cmd)
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
 		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+

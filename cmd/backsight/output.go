@@ -23,6 +23,7 @@ type output struct {
 	first  piece  // held back
 	// stacks counts the stacks of all reports, for the formats that are such counts; nil else.
 	stacks *render.Stacks
+	buffer *bufio.Writer // to w; nil: nothing was written
 }
 
 // use chooses the format.
@@ -133,12 +134,14 @@ func (o *output) end() error {
 }
 
 func (o *output) write(pieces ...piece) error {
-	w := bufio.NewWriterSize(o.w, 1<<16)
+	if o.buffer == nil { // a recording has a hundred thousand reports of a line
+		o.buffer = bufio.NewWriterSize(o.w, 1<<16)
+	}
 	var err error
 	for _, p := range pieces {
-		err = cmp.Or(err, p(w))
+		err = cmp.Or(err, p(o.buffer))
 	}
-	if err = cmp.Or(err, w.Flush()); err != nil {
+	if err = cmp.Or(err, o.buffer.Flush()); err != nil {
 		return outputFailed(err)
 	}
 	return nil

@@ -25,8 +25,10 @@ type recordOptions struct {
 	output   string
 }
 
-// recordFormats are the values of --format.
-var recordFormats = []string{"flame", "folded", "pprof", "perf", "jsonl", "data"}
+// formatData is the recording itself; recordFormats are the values of --format.
+const formatData = "data"
+
+var recordFormats = []string{"flame", "folded", "pprof", "perf", "jsonl", formatData}
 
 func newRecord(stdout, stderr io.Writer) *cobra.Command {
 	var o recordOptions
@@ -68,48 +70,82 @@ func (o *recordOptions) run(ctx context.Context, command []string, stdout, stder
 	if s := o.sample.Stack; s < 8 || s > perfevent.MaxStack || s%8 != 0 || o.sample.Frequency < 1 {
 		return fmt.Errorf("--stack wants a multiple of 8 up to %d, --frequency a number above 0", perfevent.MaxStack)
 	}
-	recorder, err := o.start(command, stdout, stderr)
-	if err != nil {
-		return &failure{exitNone, fmt.Errorf("record: %w", err)}
-	}
-	defer recorder.Close()
-	recording, stop := ctx, context.CancelFunc(func() {})
-	if o.duration > 0 {
-		recording, stop = context.WithTimeout(ctx, o.duration)
-	}
-	defer stop()
+	start := func() (*perfevent.Recorder, error) { return o.start(command, stdout, stderr) }
 	if o.output == "" {
-		return o.write(ctx, recording, recorder, stdout, stderr)
+		return o.write(ctx, start, stdout, stderr)
 	}
-	return outfile.Write(context.WithoutCancel(ctx), o.output, 0o666, func(f *os.File) error { return o.write(ctx, recording, recorder, f, stderr) })
+	err := outfile.Write(context.WithoutCancel(ctx), o.output, 0o666, func(f *os.File) error { return o.write(ctx, start, f, stderr) })
+	if f := new(failure); err != nil && !errors.As(err, &f) {
+		return &failure{exitNone, err}
+	}
+	return err
 }
 
 // start begins to record the process or the command, whose output goes to standard error where the profile goes to standard output.
 func (o *recordOptions) start(command []string, stdout, stderr io.Writer) (*perfevent.Recorder, error) {
 	if o.pid != 0 {
-		return perfevent.Attach(o.pid, o.sample)
+		r, err := perfevent.Attach(o.pid, o.sample)
+		return r, notRecorded(err)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
 	if o.output == "" {
 		cmd.Stdout = stderr
 	}
-	return perfevent.Start(cmd, o.sample)
+	r, err := perfevent.Start(cmd, o.sample)
+	return r, notRecorded(err)
 }
 
-// write writes the profile, unwound while it is recorded. What was recorded before an interruption is a profile.
-func (o *recordOptions) write(ctx, recording context.Context, r *perfevent.Recorder, w, stderr io.Writer) error {
-	if o.bt.format == "data" {
-		return r.Copy(recording, w)
+func notRecorded(err error) error {
+	if err == nil {
+		return nil
 	}
+	return &failure{exitNone, fmt.Errorf("record: %w", err)}
+}
+
+// write writes the profile, unwound while it is recorded. What was recorded before an interruption is a profile. Nothing is started
+// before all else is at hand.
+func (o *recordOptions) write(ctx context.Context, start func() (*perfevent.Recorder, error), w, stderr io.Writer) error {
+	o.bt.color = "never"
+	s := &session{opt: &o.bt, out: output{w: w}, progress: newProgress(stderr)}
+	all, name := context.WithoutCancel(ctx), []string{"the recording"}
+	if o.bt.format != formatData {
+		if err := s.prepare(all, name); err != nil {
+			return err
+		}
+	}
+	r, err := start()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	recording, stop := ctx, context.CancelFunc(func() {})
+	if o.duration > 0 {
+		recording, stop = context.WithTimeout(ctx, o.duration)
+	}
+	defer stop()
+	if o.bt.format != formatData {
+		return o.unwind(all, recording, r, s, name)
+	}
+	if err := r.Copy(recording, w); err != nil {
+		return outputFailed(err)
+	}
+	return nil
+}
+
+// unwind unwinds what is recorded until the recording's context ends.
+func (o *recordOptions) unwind(ctx, recording context.Context, r *perfevent.Recorder, s *session, name []string) error {
 	in, out := io.Pipe()
 	copied := make(chan error, 1)
 	go func() {
 		err := r.Copy(recording, out)
 		copied <- errors.Join(err, out.Close())
 	}()
-	o.bt.color = "never"
-	s := &session{opt: &o.bt, out: output{w: w}, progress: newProgress(stderr), reader: in}
-	err := s.run(context.WithoutCancel(ctx), []string{"the recording"})
-	return errors.Join(err, in.Close(), <-copied)
+	s.reader = in
+	err := s.work(ctx, name)
+	_ = in.Close() // never fails
+	if more := <-copied; !errors.Is(more, io.ErrClosedPipe) {
+		err = errors.Join(err, more)
+	}
+	return err
 }

@@ -79,6 +79,18 @@ func TestRecordProcess(t *testing.T) {
 	}
 }
 
+// TestRecordStartsNothing: where the profile could not be made, or not be written, the command does not run.
+func TestRecordStartsNothing(t *testing.T) {
+	dir := t.TempDir()
+	none, mark := filepath.Join(dir, "none"), filepath.Join(dir, "mark")
+	for _, flags := range [][]string{{"--sysroot", none}, {"-e", none}, {"-o", filepath.Join(none, "profile")}, {"-o", dir}} {
+		code, _, errs := bs(t, append(append([]string{"record"}, flags...), "--", "touch", mark)...)
+		if _, err := os.Stat(mark); code != exitNone || err == nil || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d, said %q, mark: %v", flags, code, errs, err)
+		}
+	}
+}
+
 // TestRecordRefuses: one line says what is wrong.
 func TestRecordRefuses(t *testing.T) {
 	for want, args := range map[string][]string{

@@ -34,7 +34,15 @@ type session struct {
 	incomplete bool
 }
 
-func (s *session) run(ctx context.Context, captures []string) (err error) {
+func (s *session) run(ctx context.Context, captures []string) error {
+	if err := s.prepare(ctx, captures); err != nil {
+		return err
+	}
+	return s.work(ctx, captures)
+}
+
+// prepare finds what is wrong with the flags.
+func (s *session) prepare(ctx context.Context, captures []string) (err error) {
 	if err := s.opt.check(s.out.w); err != nil {
 		return err
 	}
@@ -57,9 +65,11 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.opt.memory.check(s.files.Archs()); err != nil {
 		return err
 	}
-	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {
-		return err
-	}
+	return s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures)))
+}
+
+// work goes through the captures.
+func (s *session) work(ctx context.Context, captures []string) error {
 	sets := backsight.Sets(captures, s.opt.memory.env(s.files))
 	s.names, s.several = s.opt.names.symbolizer(), len(sets) > 1
 	if isTerminal(s.progress.w) {

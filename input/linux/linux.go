@@ -9,6 +9,7 @@ package linux
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
@@ -125,6 +126,26 @@ func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 		}
 		return img
 	}).(*image.Image)
+}
+
+// Names is a kernel of which nothing is known but the names in a file of symbols (/proc/kallsyms, or a copy of that), whose code lies in
+// a range, one of the symbols at an address. The file may be of another boot, with the kernel at another place.
+func Names(path string, arch *cpu.Arch, code target.Range, symbol string, at uint64) (*target.Module, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	table, err := kallsyms.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := table.Named(symbol)
+	if !ok {
+		return nil, fmt.Errorf("%s: no symbol %s", path, symbol)
+	}
+	bias := at - s.Addr
+	h := image.Header{Path: path, Arch: arch, Segments: image.Segments{{Addr: code.Lo - bias, Size: code.Hi - code.Lo, Read: true, Exec: true}}}
+	return target.NewModule("vmlinux", kallsyms.Named(image.New(h, nil), table), bias), nil
 }
 
 // ReadSymbols reads a file of symbols: System.map, /proc/kallsyms, the output of nm.

@@ -2,10 +2,10 @@ package perfdata
 
 import (
 	"bufio"
+	"bytes"
 	"container/heap"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -70,7 +70,8 @@ type events struct {
 	round   uint64 // the latest time of the rounds before the one that is read
 	latest  uint64
 	until   uint64 // those that are not later may be told
-	inner   []byte // unpacked
+	inner   []byte // unpacked, in buffer
+	buffer  []byte
 	packed  unpacker
 	cut     bool
 }
@@ -90,10 +91,10 @@ func newEvents(r *recording, in io.Reader, data section) *events {
 // next is the next event by time, ok is false behind the last.
 func (e *events) next(ctx context.Context) (ev event, ok bool) {
 	for !e.cut && (len(e.waiting) == 0 || e.waiting[0].time > e.until && e.size <= maxWaiting) {
-		if ctx.Err() != nil {
-			return ev, false
-		}
-		if ev, ok = e.read(); !ok {
+		if ev, ok = e.read(ctx); !ok {
+			if ctx.Err() != nil {
+				return ev, false
+			}
 			e.cut = true
 			break
 		}
@@ -132,8 +133,8 @@ func (h *byTime) Pop() any {
 }
 
 // read reads the next event of the file, unpacked.
-func (e *events) read() (ev event, ok bool) {
-	for {
+func (e *events) read(ctx context.Context) (ev event, ok bool) {
+	for ctx.Err() == nil {
 		if ev, ok = e.unpacked(); !ok {
 			if ev, ok = e.stored(); !ok {
 				return ev, false
@@ -141,7 +142,7 @@ func (e *events) read() (ev event, ok bool) {
 		}
 		switch ev.kind {
 		case eventCompressed, eventCompressed2:
-			e.inner = append(slices.Clip(e.inner[:min(len(e.inner), maxEvent)]), e.packed.unpack(packedBytes(&ev, e.rec.big))...)
+			e.unpack(&ev)
 			continue
 		case eventTracing, eventAux: // what follows is no event
 			in := bin.New(ev.body, e.rec.big)
@@ -155,18 +156,46 @@ func (e *events) read() (ev event, ok bool) {
 		ev.time = e.rec.timeOf(&ev)
 		return ev, true
 	}
+	return ev, false
+}
+
+// unpack appends what an event has packed to what is not yet read of those before.
+func (e *events) unpack(ev *event) {
+	if e.packed.err != nil {
+		return
+	}
+	out, err := e.packed.unpack(packedBytes(ev, e.rec.big))
+	e.buffer = append(append(e.buffer[:0], e.inner[:min(len(e.inner), maxEvent)]...), out...)
+	e.inner = e.buffer
+	e.end(err)
+}
+
+// end says why nothing more is unpacked, if so.
+func (e *events) end(err error) {
+	if e.packed.err = err; err != nil {
+		e.rec.issue("the packed events in front of %#x: %v; further ones are not read", e.at, err)
+	}
 }
 
 // maxEvent bounds the size of an event.
 const maxEvent = 1<<16 - 1
 
-// unpacked is the next event of those that were unpacked, if it is whole: the rest may stand in the next packed one.
+// unpacked is the next event of those that were unpacked, if it is whole: the rest may stand in the next packed one. Its body is a
+// copy: while it waits, the others that were unpacked with it do not.
 func (e *events) unpacked() (ev event, ok bool) {
+	if len(e.inner) < eventHeader {
+		return ev, false
+	}
 	in := bin.New(e.inner, e.rec.big)
 	if ev = readEvent(&in); ev.body == nil {
 		return ev, false
 	}
-	e.inner = e.inner[in.Offset():]
+	if !e.packed.room.Draw(perUnpacked) {
+		e.inner = nil
+		e.end(e.packed.room.Err())
+		return ev, false
+	}
+	e.inner, ev.body = e.inner[in.Offset():], bytes.Clone(ev.body)
 	return ev, true
 }
 
@@ -184,7 +213,13 @@ func (e *events) stored() (ev event, ok bool) {
 		return ev, false
 	}
 	ev.body = make([]byte, size-eventHeader)
-	return ev, e.fill(ev.body)
+	if !e.fill(ev.body) {
+		if e.pipe { // of a file the header says how much there is
+			e.rec.issue("the recording is cut short at %#x, within an event", e.at)
+		}
+		return ev, false
+	}
+	return ev, true
 }
 
 // fill reads as many bytes as b has.

@@ -28,7 +28,11 @@ func (r *recording) header(all []byte) (data section) {
 	data = readSection(&in)
 	readSection(&in) // event types, of old kernels
 	r.attributes(all, attrs.of(all), size)
-	at := bin.NewAt(all, data.off+data.size, r.big)
+	if data.size == 0 && data.off < uint64(len(all)) { // perf writes the size at the end, and the features
+		r.issue("perf record was ended before it could finish the recording: what it says of the machine and of build IDs is missing")
+		return section{data.off, uint64(len(all)) - data.off}
+	}
+	at := bin.NewAt(all, data.off+min(data.size, ^data.off), r.big)
 	for word := range uint64(featureBits / 64) {
 		set := bin.NewAt(all, fileHeader-featureBits/8+8*word, r.big)
 		for has := set.U64(); has != 0; has &= has - 1 {
@@ -67,7 +71,7 @@ func (r *recording) feature(number uint64, data []byte) {
 	case featureEvents:
 		r.eventNames(&in)
 	case featureBuildID:
-		for in.Len() >= eventHeader {
+		for n := 0; n < maxBuildIDs && in.Len() >= eventHeader; n++ {
 			e := readEvent(&in)
 			if e.body == nil {
 				return

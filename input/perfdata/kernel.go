@@ -1,6 +1,10 @@
 package perfdata
 
 import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -51,11 +55,31 @@ func (s *stream) loadKernel() *target.Module {
 	m := &target.Module{Name: kernelName, Range: k.Range, Bias: k.Lo, BuildID: s.rec.ids[kernelName]}
 	img, _ := linux.Find(s.env.Files, linux.Kernel{Release: s.rec.release, BuildID: m.BuildID, Arch: s.rec.arch}) // the program's files are no kernels
 	if img == nil {
-		return m
+		return s.kernelNames(m)
 	}
 	if bias, ok := k.bias(img); ok {
 		m = linux.Placed(img, bias)
 		m.Name = kernelName
+	}
+	return m
+}
+
+// kernelNames is the kernel with the names of its functions: those that perf keeps of the recording's kernel (perf-buildid-cache(1)), or
+// those of the kernel that runs, if it is the same. It is m where none are known.
+func (s *stream) kernelNames(m *target.Module) *target.Module {
+	var paths []string
+	if home, err := os.UserHomeDir(); err == nil && len(m.BuildID) > 0 {
+		paths = append(paths, filepath.Join(home, ".debug", kernelName, hex.EncodeToString(m.BuildID), "kallsyms"))
+	}
+	const idAt = 16 // behind the header of the note, and its owner's name: GNU
+	if notes, _ := os.ReadFile("/sys/kernel/notes"); s.ofThisRelease() && (len(m.BuildID) == 0 || bytes.HasPrefix(notes[min(idAt, len(notes)):], m.BuildID)) {
+		paths = append(paths, "/proc/kallsyms")
+	}
+	for _, path := range paths {
+		if named, err := linux.Names(path, s.rec.arch, s.kernel.Range, s.kernel.symbol, s.kernel.at); err == nil {
+			named.Name, named.BuildID = m.Name, m.BuildID
+			return named
+		}
 	}
 	return m
 }
@@ -69,6 +93,7 @@ func (k *kernel) bias(img *image.Image) (uint64, bool) {
 // eventNames reads of each event its attribute, IDs and name.
 func (r *recording) eventNames(in *bin.Reader) {
 	n, size := in.U32(), in.U32()
+	r.names = r.names[:0]
 	for range min(n, maxAttributes) {
 		in.Skip(uint64(size))
 		ids := in.U32()

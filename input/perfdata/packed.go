@@ -6,12 +6,17 @@ import (
 	"iter"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/klauspost/compress/zstd"
 )
 
 // maxUnpacked bounds what is unpacked of one event: perf packs half a megabyte at a time. maxWindow is how far back the packed
 // stream refers, at most.
 const maxUnpacked, maxWindow = 8 << 20, 8 << 20
+
+// What packed events may become, in bytes, each event perUnpacked more for the work that it makes: stacks shrink to a fortieth, those
+// of zeros to a thousandth.
+const unpackedFloor, unpackedPerByte, perUnpacked = 256 << 20, 1 << 8, 1 << 10
 
 var errTooLarge = errors.New("more than an event holds")
 
@@ -22,31 +27,38 @@ type unpacker struct {
 	stop func()
 	in   []byte
 	out  []byte
+	room budget.Budget
+	err  error // why nothing more is unpacked
 }
 
-// unpack unpacks the next piece; what is damaged ends the stream.
-func (u *unpacker) unpack(data []byte) []byte {
+// unpack unpacks the next piece, until the one after it. What is damaged, or too much, ends the stream.
+func (u *unpacker) unpack(data []byte) ([]byte, error) {
 	if u.more == nil {
 		u.more, u.stop = iter.Pull(u.run)
+		u.room = budget.New("unpacked bytes", unpackedFloor, 0)
 	}
-	u.in, u.out = data, nil
+	u.room.Add(unpackedPerByte * uint64(len(data)))
+	u.in, u.out = data, u.out[:0]
 	u.more()
-	return u.out
+	return u.out, u.err
 }
 
 func (u *unpacker) run(yield func(struct{}) bool) {
 	z, err := zstd.NewReader(&piecewise{u, yield}, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		return
+	if err == nil {
+		defer z.Close()
+		_, err = z.WriteTo(u) // what came before an error was unpacked
 	}
-	defer z.Close()
-	_, _ = z.WriteTo(u) // what came before an error was unpacked
+	u.err = err
 }
 
 // Write keeps what is unpacked.
 func (u *unpacker) Write(b []byte) (int, error) {
 	if len(u.out)+len(b) > maxUnpacked {
 		return 0, errTooLarge
+	}
+	if !u.room.Draw(len(b)) {
+		return 0, u.room.Err()
 	}
 	u.out = append(u.out, b...)
 	return len(b), nil

@@ -46,6 +46,7 @@ type recording struct {
 	ids     map[string][]byte // build IDs by the file's name
 	names   []string          // of the events, in the order of attrs
 	issues  []target.Issue
+	begin   uint64 // the time of the first sample
 }
 
 // Headers: of a pipe, magic and size; of a file the sections of attributes, data and event types, and the features behind
@@ -65,7 +66,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		data = r.header(all)
 		if broken != nil {
 			r.issue("%v", broken)
-		} else if data.off+data.size > uint64(len(all)) {
+		} else if data.size > uint64(len(all))-min(data.off, uint64(len(all))) {
 			r.issue("the recording is cut short: of %d bytes of events %d are there", data.size, uint64(len(all))-min(data.off, uint64(len(all))))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -273,6 +275,10 @@ func TestLosses(t *testing.T) {
 	if got := summary(t, whole[:len(whole)-300]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
 		t.Errorf("cut: %s", got)
 	}
+	whole = f.pipe()
+	if got := summary(t, whole[:len(whole)-4]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
+		t.Errorf("cut pipe: %s", got)
+	}
 	empty := newFile(binary.LittleEndian)
 	empty.comm(0, 1, 7, 7, "sh")
 	if got := summary(t, empty.bytes()); !strings.Contains(got, "without samples of user code") {
@@ -287,12 +293,147 @@ func TestCalls(t *testing.T) {
 	f.attr = f.words(0, 0, 0, hasIP|hasTID|hasTime|hasCallchain, 0, sampleIDAll)
 	f.event(eventSample, userMode, 1, f.words(0x1100), f.halves(7, 7), f.words(1, 3, contextUser, 0x1100, 0x1200))
 	f.event(eventSample, 1, 2, f.words(0xffff800008000010), f.halves(7, 7), f.words(2, 0))
-	want := `aarch64 7 
+	f.event(eventSample, 1, 3, f.words(0xffff800008000020), f.halves(0, 0), f.words(3, 0))
+	want := `aarch64 0 swapper
+  0 swapper at 3: pc 0x0 sp 0x0 stack 0 0xffff800008000020
+aarch64 7 
   7  at 1: pc 0x0 sp 0x0 stack 0 0x1100 0x1200
   7  at 2: pc 0x0 sp 0x0 stack 0 0xffff800008000010
 `
 	if got := summary(t, f.bytes()); got != want {
 		t.Errorf("%swant\n%s", got, want)
+	}
+}
+
+// TestKernelNames: the kernel's functions have the names of the list that perf keeps, made when the kernel lay elsewhere.
+func TestKernelNames(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	dir := filepath.Join(home, ".debug", kernelName, strings.Repeat("ab", sha1))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const list = "ffffffff81000000 T _text\nffffffff81000100 T do_exit\nffffffff81000200 T _etext\n"
+	if err := os.WriteFile(filepath.Join(dir, "kallsyms"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := newFile(binary.LittleEndian)
+	f.event(eventBuildID, 0, 0, f.halves(kernelPID), bytes.Repeat([]byte{0xab}, sha1), make([]byte, 4), []byte(kernelName+"\x00"))
+	f.event(eventMmap, 1, 1, f.halves(kernelPID, 0), f.words(0xffffffff92000000, 0x1000, 0xffffffff92000000), []byte(kernelName+"_text\x00"))
+	f.sample(2, 7, 7, []uint64{contextKernel, 0xffffffff92000110}, 0x7000, 0x1100, nil)
+	s, err := open(t.Context(), input.NewCapture("perf.data", f.bytes()), environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	snap, err := s.Next(t.Context())
+	if err != nil || len(snap.Modules) != 1 || snap.Modules[0].Image == nil {
+		t.Fatalf("%v, modules %v", err, snap.Modules)
+	}
+	m := snap.Modules[0]
+	if sym, ok := m.Image.Symbols.At(m.ToImage(0xffffffff92000110)); !ok || sym.Name != "do_exit" || m.Name != kernelName {
+		t.Errorf("%s in %s", sym.Name, m.Name)
+	}
+}
+
+// TestMadeCode: memory of no file that may be executed is code that the program made; a chain may lead through it.
+func TestMadeCode(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.mmap(1, 7, 0x9000, 0x1000, 0x9000, protExec, anonymous)
+	f.mmap(2, 7, 0xb000, 0x1000, 0xb000, 3, anonymous)
+	f.mmap(3, 7, 0xc000, 0x1000, 0, protExec, "[heap]")
+	f.sample(4, 7, 7, nil, 0x7000, 0x9100, nil)
+	if got, want := summary(t, f.bytes()), "x86_64 7  //anon@0x9000\n  7  at 4: pc 0x9100 sp 0x7000 stack 0\n"; got != want {
+		t.Errorf("%swant\n%s", got, want)
+	}
+}
+
+// TestFirstThreadEnds: the threads of a process go on when its first one has ended, and its number is given to another at last.
+func TestFirstThreadEnds(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.comm(0, 1, 7, 7, "netd")
+	f.mmap(2, 7, 0x1000, 0x1000, 0, protExec, "/usr/sbin/netd")
+	f.event(eventExit, 0, 3, f.halves(7, 1, 7, 1), f.words(3))
+	f.sample(4, 7, 8, nil, 0x7000, 0x1100, nil)
+	f.event(eventFork, 0, 5, f.halves(7, 2, 7, 2), f.words(5))
+	f.sample(6, 7, 7, nil, 0x7000, 0x1100, nil)
+	want := "x86_64 7 netd /usr/sbin/netd@0x1000\n  8 netd at 4: pc 0x1100 sp 0x7000 stack 0\nx86_64 7 \n  7  at 6: pc 0x1100 sp 0x7000 stack 0\n"
+	if got := summary(t, f.bytes()); got != want {
+		t.Errorf("%swant\n%s", got, want)
+	}
+}
+
+// TestUnfinished: perf record that is killed leaves a header that says that there are no events.
+func TestUnfinished(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.program()
+	data := f.bytes()[:fileHeader+len(f.attr)+16]
+	clear(data[6*8 : 7*8])
+	data = append(data, bytes.Join(f.events, nil)...)
+	got := summary(t, data)
+	if !strings.Contains(got, "ended before it could finish") || !strings.Contains(got, "8 netd at 12:") {
+		t.Error(got)
+	}
+}
+
+// TestManyProcesses: samples of more processes than are kept are handed out, and none of them waits for all of the file.
+func TestManyProcesses(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	const processes = maxProcesses + 100
+	for pid := range uint32(processes) {
+		f.sample(1, pid, pid, nil, 0x7000, 0x1100, nil)
+	}
+	if got := strings.Count(summary(t, f.bytes()), " at 1: "); got != processes {
+		t.Errorf("%d samples, want %d", got, processes)
+	}
+}
+
+// TestUnpackedBound: a recording of packed events that unpack to more than their bytes can be worth ends, and says so.
+func TestUnpackedBound(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.program()
+	var packed bytes.Buffer
+	z, err := zstd.NewWriter(&packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range unpackedFloor >> 20 * 2 {
+		packed.Reset()
+		if _, err := z.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		f.event(eventCompressed2, 0, 0, f.words(uint64(packed.Len())), packed.Bytes())
+	}
+	got := summary(t, f.bytes())
+	if !strings.Contains(got, "unpacked bytes; further ones are not read") || !strings.HasPrefix(got, programSays[:20]) {
+		t.Error(got)
+	}
+}
+
+// TestContext: reading ends with its context, in the midst of events that lead to nothing.
+func TestContext(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.program()
+	for range 100_000 {
+		f.event(eventRound, 0, 0)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := open(ctx, input.NewCapture("perf.data", f.bytes()), environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cancel()
+	for range 10 {
+		if _, err = s.Next(ctx); err != nil {
+			break
+		}
+	}
+	if err != context.Canceled {
+		t.Errorf("the end of the context: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"bytes"
+	"context"
 	"path"
 	"slices"
 	"sort"
@@ -21,7 +22,9 @@ type process struct {
 	shared   bool              // maps are another process's, too
 	modules  []*target.Module  // of maps; nil: not yet made
 	pending  *target.Snapshot  // with samples that were taken while maps were as they are
-	captured int               // bytes of stacks in pending
+	captured int               // bytes that pending holds
+	listed   bool              // in stream.pending
+	exited   bool              // its first thread has
 }
 
 // mapping is code of a file in the address space.
@@ -64,13 +67,16 @@ func mapped(ev *event, big bool) (pid uint32, m mapping, ok bool) {
 		in.Skip(4)
 	}
 	m.name = in.CString()
-	m.exec = m.exec && isFile(m.name)
+	m.exec = m.exec && !isData(m.name)
 	return pid, m, in.Err() == nil && m.Lo < m.Hi
 }
 
-// isFile tells whether a name is that of a binary, and not of memory.
-func isFile(name string) bool {
-	return name == vdsoName || strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "//anon") && !strings.HasPrefix(name, "/dev/zero")
+// anonymous is the name of memory of no file: where it may be executed, code that the program made.
+const anonymous = "//anon"
+
+// isData tells whether a name is that of memory without code: [stack], [heap].
+func isData(name string) bool {
+	return name != vdsoName && !strings.HasPrefix(name, "/")
 }
 
 // changes tells whether a mapping changes what is known of code.
@@ -91,7 +97,7 @@ func (p *process) over(m *mapping) (first, last int) {
 // add maps something; what was mapped there before is gone.
 func (s *stream) add(p *process, m mapping) {
 	if p.shared {
-		if p.shared = false; s.room.Draw(len(p.maps)) {
+		if p.shared = false; s.room.Draw(perCopy * len(p.maps)) {
 			p.maps = slices.Clone(p.maps)
 		} else {
 			p.maps = nil
@@ -113,15 +119,19 @@ func (s *stream) add(p *process, m mapping) {
 		now = append(now, right)
 	}
 	p.modules = nil
-	if p.maps = slices.Replace(p.maps, first, last, now...); len(p.maps) > maxMaps {
-		p.maps = p.maps[:maxMaps]
+	if len(p.maps)-(last-first)+len(now) > maxMaps {
+		now = nil
 	}
+	p.maps = slices.Replace(p.maps, first, last, now...)
 }
 
-// name is a thread's name, else the process's.
+// name is a thread's name, else the process's. The kernel's idle threads, of process 0, are named without an event.
 func (p *process) name(tid uint32) string {
 	if n, ok := p.names[tid]; ok {
 		return n
+	}
+	if p.pid == 0 {
+		return "swapper"
 	}
 	return p.names[p.pid]
 }
@@ -136,10 +146,18 @@ func (p *process) rename(tid uint32, name string) {
 }
 
 // load makes modules of the mappings.
-func (s *stream) load(p *process) {
+func (s *stream) load(ctx context.Context, p *process) {
+	if !s.room.Draw(len(p.maps)) {
+		s.note([]target.Issue{{Kind: target.IssueCapture, Subject: s.rec.name, Text: s.rec.name + ": mappings change too often: some samples are without files"}})
+		p.modules = []*target.Module{}
+		return
+	}
 	p.modules = make([]*target.Module, 0, len(p.maps))
 	var list target.Snapshot
 	for i := range p.maps {
+		if ctx.Err() != nil {
+			return
+		}
 		m := &p.maps[i]
 		if m.module == nil {
 			m.module = s.module(p, m)
@@ -150,7 +168,7 @@ func (s *stream) load(p *process) {
 		list.Modules = append(list.Modules, m.module)
 	}
 	more, issues := s.env.Files.NamedModules(list.Modules, s.rec.arch)
-	s.rec.issues = append(s.rec.issues, issues...)
+	s.note(issues)
 	list.Modules = append(list.Modules, more...)
 	list.SortModules()
 	p.modules = list.Modules
@@ -162,8 +180,11 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 	if id == nil {
 		id = s.rec.ids[m.name]
 	}
-	if m.name == vdsoName {
+	switch {
+	case m.name == vdsoName:
 		return s.vdso(m)
+	case strings.HasPrefix(m.name, anonymous) || strings.HasPrefix(m.name, "/dev/zero"):
+		return &target.Module{Name: anonymous, Range: m.Range, Bias: m.Lo}
 	}
 	ref := input.BinaryRef{Name: m.name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
 	img, issues := s.env.Files.Find(ref)

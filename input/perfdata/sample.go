@@ -52,13 +52,15 @@ func readLayout(attr []byte, big bool) layout {
 	return layout{fields: at(24), read: at(32), idAll: at(40)&sampleIDAll != 0, branches: at(72), regs: at(80)}
 }
 
-// maxAttributes bounds the attributes of a recording, maxIDs their IDs: one an event and processor.
+// maxAttributes bounds the attributes of a recording, maxIDs their IDs: one an event and processor. What the same bytes state for
+// several attributes counts each time.
 const maxAttributes, maxIDs = 1 << 10, 1 << 20
 
 // attributes are those of a recording.
 type attributes struct {
 	list []layout
 	ids  map[uint64]int // the attribute of an ID
+	read int            // IDs
 }
 
 // add adds an attribute and its IDs.
@@ -66,7 +68,7 @@ func (a *attributes) add(l layout, ids []byte, big bool) {
 	if a.ids == nil {
 		a.ids = map[uint64]int{}
 	}
-	for in := bin.New(ids, big); in.Len() >= 8 && len(a.ids) < maxIDs; {
+	for in := bin.New(ids, big); in.Len() >= 8 && a.read < maxIDs; a.read++ {
 		a.ids[in.U64()] = len(a.list)
 	}
 	a.list = append(a.list, l)
@@ -97,7 +99,8 @@ func (a *attributes) of(body []byte, big bool) *layout {
 // sample is what a sample says.
 type sample struct {
 	ip, time, period uint64
-	pid, tid, cpu    uint32
+	pid, tid         uint32
+	cpu              int    // -1 unknown
 	chain            []byte // words
 	abi              uint64 // of regs: 0 none, 1 of 32 bits, 2 of 64
 	regs             []byte // words, for each bit of layout.regs
@@ -122,8 +125,8 @@ func (l *layout) readSample(body []byte, big bool) (s sample, ok bool) {
 	word(hasAddr)
 	word(hasID)
 	word(hasStreamID)
-	if l.fields&hasCPU != 0 {
-		s.cpu = in.U32()
+	if s.cpu = -1; l.fields&hasCPU != 0 {
+		s.cpu = int(in.U32())
 		in.Skip(4)
 	}
 	s.period = word(hasPeriod)

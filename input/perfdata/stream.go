@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -18,24 +19,31 @@ type stream struct {
 	env       *input.Env
 	events    *events
 	processes map[uint32]*process
+	pending   []*process // those that have samples, and some that had
+	held      int        // bytes that samples hold which are pending
+	exited    []uint32   // processes, those that exited last
 	ready     []*target.Snapshot
-	lost      uint64
-	throttled int
-	waiting   int // samples that are pending
-	skipped   int // samples without anything to walk
+	lacks     lacks
 	ended     bool
 	noted     map[string]bool
 	kernel    kernel
 	own       ownVDSO
-	room      budget.Budget    // of mappings that are copied, for processes that were forked
+	room      budget.Budget    // of mappings that are copied or looked at, for processes that were forked, or map and run in turn
 	head      *target.Snapshot // read while the recording was opened
 }
 
-// A snapshot's samples, and their stacks in bytes: the more there are, the less the work for each, and the more is in memory.
-const maxSamples, maxStacks = 256, 1 << 20
+// lacks is what a recording lacks: what was lost, how often it was throttled, samples without anything to walk.
+type lacks struct {
+	lost               uint64
+	throttled, skipped int
+}
 
-// maxPending bounds the samples that wait for others of their processes: each takes a kilobyte, and more than it has in the file.
-const maxPending = 1 << 12
+// A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory.
+const maxSamples, maxCaptured = 256, 2 << 20
+
+// maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
+// in it, perCall times its bytes once it is a frame.
+const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 
 func newStream(r *recording, env *input.Env, e *events) *stream {
 	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, room: budget.New("mappings", maxCopied, 0)}
@@ -45,7 +53,7 @@ func newStream(r *recording, env *input.Env, e *events) *stream {
 func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
-		return s.rec.errorf(-1, "a recording of perf without samples of user code: registers and stack (--call-graph dwarf), or calls (--call-graph fp)")
+		return s.rec.errorf(-1, "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)")
 	}
 	return err
 }
@@ -66,10 +74,13 @@ func (s *stream) read(ctx context.Context) (*target.Snapshot, error) {
 			return nil, err
 		}
 		if !ok {
-			s.end()
+			s.end(ctx)
 			break
 		}
-		s.event(&ev)
+		s.event(ctx, &ev)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if len(s.ready) == 0 {
 		return nil, io.EOF
@@ -87,74 +98,64 @@ func (s *stream) Close() error {
 }
 
 // end hands out what is left, and says what the recording lacks.
-func (s *stream) end() {
+func (s *stream) end(ctx context.Context) {
 	s.ended = true
-	if s.lost > 0 {
-		s.rec.issue("%d samples or events were lost: perf could not write as fast as they came", s.lost)
+	if s.lacks.lost > 0 {
+		s.rec.issue("%d samples or events were lost: perf could not write as fast as they came", s.lacks.lost)
 	}
-	if s.throttled > 0 {
-		s.rec.issue("the kernel throttled the recording %d times: there are fewer samples than asked for", s.throttled)
+	if s.lacks.throttled > 0 {
+		s.rec.issue("the kernel throttled the recording %d times: there are fewer samples than asked for", s.lacks.throttled)
 	}
-	if s.skipped > 0 {
-		s.rec.issue("%d samples have neither registers with a stack nor a list of calls", s.skipped)
+	if s.lacks.skipped > 0 {
+		s.rec.issue("%d samples have neither registers with a stack nor a list of calls", s.lacks.skipped)
 	}
-	s.flushAll()
+	s.flushAll(ctx)
 }
 
 // flushAll hands out the samples of all processes.
-func (s *stream) flushAll() {
-	pids := make([]uint32, 0, len(s.processes))
-	for pid := range s.processes {
-		pids = append(pids, pid)
+func (s *stream) flushAll(ctx context.Context) {
+	slices.SortStableFunc(s.pending, func(a, b *process) int { return cmp.Compare(a.pid, b.pid) })
+	for _, p := range s.pending {
+		s.flush(ctx, p)
+		p.listed = false
 	}
-	slices.Sort(pids)
-	for _, pid := range pids {
-		s.flush(s.processes[pid])
-	}
+	s.pending = s.pending[:0]
 }
 
-// maxCopied bounds the mappings that are copied, and perMapping is for how many bytes of events there is one more.
-const maxCopied, perMapping = 1 << 18, 16
+// maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy; perMapping is for how many bytes of events
+// there is one more.
+const maxCopied, perMapping, perCopy = 1 << 18, 16, 8
 
 // event takes an event.
-func (s *stream) event(ev *event) {
+func (s *stream) event(ctx context.Context, ev *event) {
 	s.room.Add(uint64(len(ev.body) / perMapping))
 	in := bin.New(ev.body, s.rec.big)
 	switch ev.kind {
 	case eventSample:
-		s.sample(ev)
+		s.sample(ctx, ev)
 	case eventMmap, eventMmap2:
-		if pid, m, ok := mapped(ev, s.rec.big); ok && pid == kernelPID {
-			s.kernel.mapped(&m)
-		} else if ok {
-			if p := s.process(pid); p.changes(&m) {
-				s.flush(p)
-				s.add(p, m)
-			}
-		}
+		s.mmap(ctx, ev)
 	case eventComm:
 		pid, tid, name := in.U32(), in.U32(), in.CString()
 		p := s.process(pid)
 		if ev.misc&commExec != 0 {
-			s.flush(p)
-			p.maps, p.modules, p.shared, p.names = nil, nil, false, nil
+			s.flush(ctx, p)
+			p.maps, p.modules, p.shared, p.names, p.exited = nil, nil, false, nil, false
 		}
 		p.rename(tid, name)
 	case eventFork:
-		s.fork(&in)
+		s.fork(ctx, &in)
 	case eventExit:
-		pid, _, tid := in.U32(), in.U32(), in.U32()
-		if p := s.processes[pid]; p != nil && pid == tid {
-			s.flush(p)
-			delete(s.processes, pid)
+		if pid, _, tid := in.U32(), in.U32(), in.U32(); pid == tid {
+			s.exit(ctx, pid)
 		}
 	case eventLost:
 		in.Skip(8)
-		s.lost += in.U64()
+		s.lacks.lost += in.U64()
 	case eventLostSamples:
-		s.lost += in.U64()
+		s.lacks.lost += in.U64()
 	case eventThrottle:
-		s.throttled++
+		s.lacks.throttled++
 	default:
 		s.rec.note(ev)
 	}
@@ -178,17 +179,56 @@ func (r *recording) note(ev *event) {
 	}
 }
 
+// mmap maps something in a process, or says where the kernel is.
+func (s *stream) mmap(ctx context.Context, ev *event) {
+	pid, m, ok := mapped(ev, s.rec.big)
+	switch {
+	case !ok:
+	case pid == kernelPID:
+		s.kernel.mapped(&m)
+	default:
+		if p := s.process(pid); p.changes(&m) {
+			s.flush(ctx, p)
+			s.add(p, m)
+		}
+	}
+}
+
 // fork makes a process, or a thread, like the one that it comes from: process, parent, thread, parent's thread.
-func (s *stream) fork(in *bin.Reader) {
+func (s *stream) fork(ctx context.Context, in *bin.Reader) {
 	pid, parent, tid, of := in.U32(), in.U32(), in.U32(), in.U32()
 	p, from := s.process(pid), s.process(parent)
+	if pid != parent && in.Err() == nil {
+		s.flush(ctx, p)
+		p.maps, p.modules, p.shared, from.shared = from.maps, from.modules, true, true
+		if p.exited {
+			p.names, p.exited = nil, false
+		}
+	}
 	if name := from.name(of); name != "" {
 		p.rename(tid, name)
 	}
-	if pid != parent && in.Err() == nil {
-		s.flush(p)
-		p.maps, p.modules, p.shared, from.shared = from.maps, from.modules, true, true
+}
+
+// maxExited is how many processes are kept whose first thread has ended: others may go on, and the kernel in their name.
+const maxExited = 1 << 8
+
+// exit ends a process's first thread.
+func (s *stream) exit(ctx context.Context, pid uint32) {
+	p := s.processes[pid]
+	if p == nil || p.exited {
+		return
 	}
+	s.flush(ctx, p)
+	p.exited, s.exited = true, append(s.exited, pid)
+	if len(s.exited) <= maxExited {
+		return
+	}
+	if old := s.processes[s.exited[0]]; old != nil && old.exited {
+		s.flush(ctx, old)
+		delete(s.processes, old.pid)
+	}
+	s.exited = s.exited[1:]
 }
 
 // process is the process of a number.
@@ -204,34 +244,40 @@ func (s *stream) process(pid uint32) *process {
 }
 
 // sample adds a sample to those of its process.
-func (s *stream) sample(ev *event) {
+func (s *stream) sample(ctx context.Context, ev *event) {
 	l := s.rec.attrs.of(ev.body, s.rec.big)
 	if l == nil {
 		return
 	}
 	one, ok := l.readSample(ev.body, s.rec.big)
+	if ok && s.rec.begin == 0 {
+		s.rec.begin = one.time
+	}
 	t, arch := s.thread(&one, l, ev.misc&modeBits)
 	if !ok || arch == nil {
-		s.skipped++
+		s.lacks.skipped++
 		return
 	}
 	p := s.process(one.pid)
-	if p.pending != nil && (p.pending.Arch != arch || len(p.pending.Threads) >= maxSamples || p.captured >= maxStacks) {
-		s.flush(p)
+	if p.pending != nil && (p.pending.Arch != arch || len(p.pending.Threads) >= maxSamples || p.captured >= maxCaptured) {
+		s.flush(ctx, p)
 	}
 	if p.pending == nil {
 		p.pending = &target.Snapshot{Arch: arch, OS: "Linux", PID: int(p.pid), Memory: new(target.Memory), Sampled: true}
+		if p.captured = 0; !p.listed {
+			p.listed, s.pending = true, append(s.pending, p)
+		}
 	}
 	t.ID, t.Name = int(one.tid), p.name(one.tid)
-	t.Moment = &target.Moment{Time: one.time, CPU: int(one.cpu), Period: one.period, Event: s.rec.attrs.name(l, s.rec.names)}
+	t.Moment = &target.Moment{Time: one.time, First: s.rec.begin, CPU: one.cpu, Period: one.period, Event: s.rec.attrs.name(l, s.rec.names)}
 	p.pending.Threads = append(p.pending.Threads, t)
-	if s.waiting++; s.waiting >= maxPending {
-		s.flushAll()
-		return
-	}
-	p.captured += len(one.stack)
 	if p.pending.Command == "" {
 		p.pending.Command = p.name(p.pid)
+	}
+	size := perSample + len(ev.body) + perCall*len(one.chain)
+	p.captured += size
+	if s.held += size; s.held >= maxHeld {
+		s.flushAll(ctx)
 	}
 }
 
@@ -305,13 +351,13 @@ func here(ip uint64, mode uint16) (kernel, user []target.Listed) {
 }
 
 // flush hands out the samples that a process has.
-func (s *stream) flush(p *process) {
+func (s *stream) flush(ctx context.Context, p *process) {
 	snap := p.pending
 	if snap == nil {
 		return
 	}
 	if s.rec.arch = snap.Arch; p.modules == nil {
-		s.load(p)
+		s.load(ctx, p)
 	}
 	if snap.Modules = p.modules; slices.ContainsFunc(snap.Threads, func(t target.Thread) bool { return len(t.Inner) > 0 }) {
 		s.addKernel(snap)
@@ -322,7 +368,7 @@ func (s *stream) flush(p *process) {
 			break
 		}
 	}
-	s.waiting -= len(snap.Threads)
+	s.held -= p.captured
 	p.pending, p.captured = nil, 0
 	s.ready = append(s.ready, snap)
 }

@@ -36,8 +36,7 @@ type ownVDSO struct {
 
 // thisVDSO is that of this process; nil where the recording is of another kernel or of programs of another kind.
 func (s *stream) thisVDSO() *image.Image {
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	if string(bytes.TrimSpace(release)) != s.rec.release || s.rec.release == "" {
+	if !s.ofThisRelease() {
 		return nil
 	}
 	maps, _ := os.ReadFile("/proc/self/maps")
@@ -48,6 +47,12 @@ func (s *stream) thisVDSO() *image.Image {
 		}
 	}
 	return nil
+}
+
+// ofThisRelease tells whether the recording's kernel may be the one that runs.
+func (s *stream) ofThisRelease() bool {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return string(bytes.TrimSpace(release)) == s.rec.release && s.rec.release != ""
 }
 
 // memoryImage is an image in this process's memory.

@@ -59,8 +59,9 @@ func lineAddr(line []byte) (uint64, bool) {
 
 // symbol implements namer.
 func (t text) symbol(ref uint32) (name, module string, kind byte) {
-	line, _, _ := strings.Cut(string(t[ref:min(len(t), int(ref)+2*maxToken)]), "\n")
-	_, rest, _ := strings.Cut(line, " ")
+	line, _, _ := bytes.Cut(t[ref:min(len(t), int(ref)+2*maxToken)], []byte{'\n'})
+	_, after, _ := bytes.Cut(line, []byte{' '})
+	rest := string(after)
 	if len(rest) < 3 {
 		return "", "", 0
 	}

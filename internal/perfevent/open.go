@@ -3,13 +3,14 @@
 package perfevent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -50,7 +51,7 @@ func Attach(pid int, opt Options) (*Recorder, error) {
 		if err := r.add(tid); errors.Is(err, unix.ESRCH) {
 			continue // the thread has ended
 		} else if err != nil {
-			return nil, errors.Join(explain(err), r.Close())
+			return nil, errors.Join(r.explain(err), r.Close())
 		}
 	}
 	return r, r.enable()
@@ -67,7 +68,7 @@ func Start(cmd *exec.Cmd, opt Options) (*Recorder, error) {
 	pid := cmd.Process.Pid
 	var status unix.WaitStatus
 	if _, err := unix.Wait4(pid, &status, 0, nil); err != nil || !status.Stopped() {
-		return nil, errors.Join(fmt.Errorf("the command did not stop at its beginning: %v", err), cmd.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("the command did not stop at its beginning: %v", err), end(cmd))
 	}
 	r := newRecorder(pid, opt)
 	err := r.add(pid)
@@ -75,10 +76,10 @@ func Start(cmd *exec.Cmd, opt Options) (*Recorder, error) {
 		err = r.enable()
 	}
 	if err != nil {
-		return nil, errors.Join(explain(err), r.Close(), cmd.Process.Kill(), unix.PtraceDetach(pid))
+		return nil, errors.Join(r.explain(err), r.Close(), end(cmd))
 	}
 	if err := unix.PtraceDetach(pid); err != nil {
-		return nil, errors.Join(err, r.Close(), cmd.Process.Kill())
+		return nil, errors.Join(err, r.Close(), end(cmd))
 	}
 	r.ended = make(chan struct{})
 	go func() {
@@ -86,6 +87,13 @@ func Start(cmd *exec.Cmd, opt Options) (*Recorder, error) {
 		close(r.ended)
 	}()
 	return r, nil
+}
+
+// end ends a command that has not begun to run.
+func end(cmd *exec.Cmd) error {
+	err := cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	return err
 }
 
 func newRecorder(pid int, opt Options) *Recorder {
@@ -148,11 +156,25 @@ func (r *Recorder) Close() error {
 }
 
 // explain says why the kernel does not record, and how it may be allowed.
-func explain(err error) error {
-	if !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM) {
+func (r *Recorder) explain(err error) error {
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		most, _ := os.ReadFile("/proc/sys/kernel/perf_event_max_sample_rate")
+		return fmt.Errorf("the kernel takes no such samples: at most %s a second (kernel.perf_event_max_sample_rate), and registers on few processors", bytes.TrimSpace(most))
+	case !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EPERM):
 		return fmt.Errorf("perf_event_open: %w", err)
 	}
+	if dir, err := os.Stat("/proc/" + strconv.Itoa(r.pid)); err == nil {
+		if stat, ok := dir.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+			return fmt.Errorf("process %d is another user's: root may record it, and who has the capabilities CAP_PERFMON and CAP_SYS_PTRACE", r.pid)
+		}
+	}
+	const own, kernel = 2, 1 // perf_event_open(2)
+	wanted := own
+	if r.opt.Kernel {
+		wanted = kernel
+	}
 	level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-	return fmt.Errorf("the kernel does not allow it (kernel.perf_event_paranoid is %s); sysctl kernel.perf_event_paranoid=1 does, for your own processes, "+
-		"or the capability CAP_PERFMON", strings.TrimSpace(string(level)))
+	return fmt.Errorf("the kernel does not allow it (kernel.perf_event_paranoid is %s); sysctl kernel.perf_event_paranoid=%d does, for your own processes, "+
+		"or the capability CAP_PERFMON", bytes.TrimSpace(level), wanted)
 }

@@ -53,7 +53,7 @@ func Cases() []Case {
 		{"pieces", "pieces of a log without lines", 1_500_000, repeated("", "Panic#1 Part1\n")},
 		{"broken", "a log of broken lines", 300_000, repeated("Call trace:\n", "[    0.000000] [<c0100000>] (leaf) from [<c0100010>]\n(mid+0x10/0x20)\n")},
 		{"quoted", "marks of quoted mail", 6_000_000, repeated("", "> > \n")},
-	}, slices.Concat(codeCases(), appleCases(), openingCases(), walkCases())...)
+	}, slices.Concat(codeCases(), appleCases(), openingCases(), walkCases(), recordingCases())...)
 }
 
 // The shortest reports that are read: of a kernel, of a fault handler.

@@ -30,7 +30,8 @@ type Latency struct {
 // large are the cases whose opening takes long, and how many times as large they are here.
 func large() (list []Case) {
 	times := map[string]int{"threads": 20, "memory": 10, "mappings": 3, "registers": 5, "plcrash": 6, "crash": 3, "frames": 3, "ips": 6,
-		"records": 3, "quote": 3, "letters": 3, "oopses": 3, "faults": 3, "broken": 3, "descriptors": 10, "pointers": 4}
+		"records": 3, "quote": 3, "letters": 3, "oopses": 3, "faults": 3, "broken": 3, "descriptors": 10, "pointers": 4, "tasks": 3, "names": 5,
+		"turns": 20, "ids": 20}
 	for _, c := range Cases() {
 		if n := times[c.Name]; n > 0 {
 			c.n *= n
