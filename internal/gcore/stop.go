@@ -3,6 +3,7 @@
 package gcore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -45,23 +46,14 @@ func stop(pid int) (*stopped, error) {
 			return s, fmt.Errorf("process %d has ended", pid)
 		}
 		before := len(s.seen)
-		var asked []int
-		for _, t := range tasks {
-			tid, _ := strconv.Atoi(t.Name())
-			if tid == 0 || s.seen[tid] {
-				continue
-			}
-			s.seen[tid] = true
-			if err := seizeThread(tid); err == nil {
-				asked = append(asked, tid)
-			} else if !errors.Is(err, unix.ESRCH) { // it has ended
-				return s, s.explain(tid, err)
+		asked, err := s.ask(tasks)
+		for _, tid := range asked { // all are on their way by now
+			if e := s.await(tid); e != nil && !errors.Is(e, unix.ESRCH) {
+				err = cmp.Or(err, s.explain(tid, e))
 			}
 		}
-		for _, tid := range asked { // all are on their way by now
-			if err := s.await(tid); err != nil && !errors.Is(err, unix.ESRCH) {
-				return s, s.explain(tid, err)
-			}
+		if err != nil {
+			return s, err
 		}
 		if len(s.seen) == before {
 			break
@@ -71,6 +63,23 @@ func stop(pid int) (*stopped, error) {
 		return s, fmt.Errorf("process %d: no thread could be stopped", pid)
 	}
 	return s, nil
+}
+
+// ask asks those threads to stop that were not asked before, and returns them.
+func (s *stopped) ask(tasks []os.DirEntry) (asked []int, err error) {
+	for _, t := range tasks {
+		tid, _ := strconv.Atoi(t.Name())
+		if tid == 0 || s.seen[tid] {
+			continue
+		}
+		s.seen[tid] = true
+		if err := seizeThread(tid); err == nil {
+			asked = append(asked, tid)
+		} else if !errors.Is(err, unix.ESRCH) { // it has ended
+			return asked, s.explain(tid, err)
+		}
+	}
+	return asked, nil
 }
 
 // seizeThread asks a thread to stop.
