@@ -2,9 +2,8 @@ package minidump
 
 import (
 	"bytes"
-	"strconv"
-	"strings"
 
+	"github.com/backsight/backsight/internal/procfs"
 	"github.com/backsight/backsight/target"
 )
 
@@ -24,19 +23,12 @@ const maxMaps = 1 << 14
 //	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
 func (d *dump) maps() (list []mapping) {
 	for line := range bytes.Lines(d.stream(linuxMaps)) {
-		f := strings.Fields(string(line[:min(len(line), maxString)]))
-		if len(f) < 6 {
-			continue
-		}
-		from, to, ok := strings.Cut(f[0], "-")
-		lo, err := strconv.ParseUint(from, 16, 64)
-		hi, err2 := strconv.ParseUint(to, 16, 64)
-		off, err3 := strconv.ParseUint(f[2], 16, 64)
+		m, ok := procfs.ParseMapping(string(line[:min(len(line), maxString)]))
 		if len(list) == maxMaps {
 			break
 		}
-		if ok && err == nil && err2 == nil && err3 == nil && lo < hi {
-			list = append(list, mapping{target.Range{Lo: lo, Hi: hi}, off, strings.Join(f[5:], " "), strings.Contains(f[1], "x")})
+		if ok && m.Name != "" {
+			list = append(list, mapping{target.Range{Lo: m.Lo, Hi: m.Hi}, m.Off, m.Name, m.Exec()})
 		}
 	}
 	return list

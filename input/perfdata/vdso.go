@@ -2,10 +2,10 @@ package perfdata
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/procfs"
 	"github.com/backsight/backsight/target"
 )
 
@@ -39,11 +39,10 @@ func (s *stream) thisVDSO() *image.Image {
 	if !s.ofThisRelease() {
 		return nil
 	}
-	maps, _ := os.ReadFile("/proc/self/maps")
-	for line := range bytes.Lines(maps) { // 7f08b87c4000-7f08b87c6000 r-xp 00000000 00:00 0   [vdso]
-		var lo, hi uint64
-		if n, _ := fmt.Sscanf(string(line), "%x-%x", &lo, &hi); n == 2 && bytes.HasSuffix(bytes.TrimSpace(line), []byte(vdsoName)) {
-			return s.memoryImage(lo, min(hi-lo, maxVDSO))
+	maps, _ := procfs.Maps("/proc/self")
+	for i := range maps {
+		if m := &maps[i]; m.Name == vdsoName {
+			return s.memoryImage(m.Lo, m.Hi-m.Lo)
 		}
 	}
 	return nil
@@ -62,14 +61,15 @@ func (s *stream) memoryImage(addr, size uint64) *image.Image {
 		return nil
 	}
 	defer memory.Close()
-	data := make([]byte, size)
+	data := make([]byte, min(size, maxVDSO))
 	if _, err := memory.ReadAt(data, int64(addr)); err != nil {
 		return nil
 	}
-	img, err := s.env.Files.Parse(vdsoName, data)
-	if err != nil || img.Arch.Name != s.rec.arch.Name || img.Arch.AddrSize != s.rec.arch.AddrSize {
+	var captured target.Memory
+	captured.Hold(s.rec.arch, addr, data)
+	m, err := s.env.Files.VDSO(&captured, addr)
+	if err != nil || m == nil || m.Image.Arch.Name != s.rec.arch.Name || m.Image.Arch.AddrSize != s.rec.arch.AddrSize {
 		return nil
 	}
-	img.Entry = 0 // no program begins there
-	return img
+	return m.Image
 }

@@ -3,7 +3,6 @@
 package gcore
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/procfs"
 )
 
 // Of makes a core of a process. The process goes on as soon as its stacks are copied.
@@ -41,29 +41,17 @@ func Of(pid int, opt Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.maps, err = readMaps(dir); err != nil {
+	if b.maps, err = procfs.Maps(dir); err != nil {
 		return nil, fmt.Errorf("process %d: its mappings cannot be read", pid)
 	}
 	b.threads, b.pieces = s.threads, stacks(mem, b.maps, b.sps(s.threads), opt.Stack)
 	s.release()
 	s.threads = nil
-	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: names(dir)}
+	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir)}
 	b.pieces = append(b.pieces, rest(mem, b.maps)...)
 	b.auxv, _ = os.ReadFile(dir + "/auxv")
 	core.Data = b.core()
 	return core, nil
-}
-
-// names are those of a process's threads.
-func names(dir string) map[int]string {
-	list := map[int]string{}
-	files, _ := filepath.Glob(dir + "/task/*/comm")
-	for _, f := range files {
-		name, _ := os.ReadFile(f)
-		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		list[tid] = string(bytes.TrimRight(name, "\n"))
-	}
-	return list
 }
 
 // builder builds an ELF core.
@@ -72,7 +60,7 @@ type builder struct {
 	order   order
 	wide    bool // of 64 bits
 	arch    *cpu.Arch
-	maps    []mapping
+	maps    []procfs.Mapping
 	threads []thread
 	pieces  []piece
 	auxv    []byte
@@ -170,18 +158,18 @@ func (b *builder) notes() (out []byte) {
 		out = b.note(out, prstatus, append(desc, make([]byte, 8)...))
 	}
 	out = b.note(out, ntAuxv, b.auxv)
-	var files []*mapping
+	var files []*procfs.Mapping
 	for i := range b.maps {
-		if m := &b.maps[i]; m.inode != 0 && strings.HasPrefix(m.name, "/") {
+		if m := &b.maps[i]; m.Inode != 0 && strings.HasPrefix(m.Name, "/") {
 			files = append(files, m)
 		}
 	}
 	desc := b.word(b.word(nil, uint64(len(files))), page)
 	for _, m := range files {
-		desc = b.word(b.word(b.word(desc, m.lo), m.hi), m.off/page)
+		desc = b.word(b.word(b.word(desc, m.Lo), m.Hi), m.Off/page)
 	}
 	for _, m := range files {
-		desc = append(desc, strings.TrimSuffix(m.name, " (deleted)")+"\x00"...)
+		desc = append(desc, strings.TrimSuffix(m.Name, " (deleted)")+"\x00"...)
 	}
 	return b.note(out, ntFile, desc)
 }

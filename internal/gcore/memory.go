@@ -3,18 +3,11 @@
 package gcore
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"strings"
-)
 
-// mapping is a line of /proc/PID/maps.
-type mapping struct {
-	lo, hi, off uint64
-	mode, name  string
-	inode       uint64
-}
+	"github.com/backsight/backsight/internal/procfs"
+)
 
 // piece is memory that was copied, from lo on.
 type piece struct {
@@ -23,29 +16,10 @@ type piece struct {
 	mode string
 }
 
-// readMaps reads the mappings of a process:
-//
-//	7f5ccf516000-7f5ccf66b000 r-xp 00026000 fe:00 326269   /usr/lib/libc.so.6
-func readMaps(dir string) (list []mapping, err error) {
-	data, err := os.ReadFile(dir + "/maps")
-	for line := range bytes.Lines(data) {
-		var m mapping
-		var device string
-		if n, _ := fmt.Sscanf(string(line), "%x-%x %s %x %s %d", &m.lo, &m.hi, &m.mode, &m.off, &device, &m.inode); n < 6 {
-			continue
-		}
-		if f := strings.SplitN(strings.TrimRight(string(line), "\n"), " ", 6); len(f) == 6 {
-			m.name = strings.TrimLeft(f[5], " 0123456789")
-		}
-		list = append(list, m)
-	}
-	return list, err
-}
-
 // at is the mapping of an address, nil for none.
-func at(maps []mapping, addr uint64) *mapping {
+func at(maps []procfs.Mapping, addr uint64) *procfs.Mapping {
 	for i := range maps {
-		if m := &maps[i]; m.lo <= addr && addr < m.hi {
+		if m := &maps[i]; m.Lo <= addr && addr < m.Hi {
 			return m
 		}
 	}
@@ -65,14 +39,14 @@ const page = 4096
 const redZone = page
 
 // stacks copies the threads' stacks, from below SP on.
-func stacks(mem *os.File, maps []mapping, sps []uint64, most uint64) (list []piece) {
+func stacks(mem *os.File, maps []procfs.Mapping, sps []uint64, most uint64) (list []piece) {
 	for _, sp := range sps {
 		m := at(maps, sp)
-		if m == nil || !strings.HasPrefix(m.mode, "r") {
+		if m == nil || !strings.HasPrefix(m.Perms, "r") {
 			continue
 		}
-		lo := max(m.lo, (sp-redZone)&^(page-1))
-		list = append(list, read(mem, lo, min(m.hi-lo, most), m.mode))
+		lo := max(m.Lo, (sp-redZone)&^(page-1))
+		list = append(list, read(mem, lo, min(m.Hi-lo, most), m.Perms))
 	}
 	return list
 }
@@ -81,21 +55,21 @@ func stacks(mem *os.File, maps []mapping, sps []uint64, most uint64) (list []pie
 const maxData = 1 << 20
 
 // rest copies what else a backtrace needs: the head of each file, data of binaries, the vDSO, code that no file has.
-func rest(mem *os.File, maps []mapping) (list []piece) {
+func rest(mem *os.File, maps []procfs.Mapping) (list []piece) {
 	for i := range maps {
 		m := &maps[i]
-		if !strings.HasPrefix(m.mode, "r") {
+		if !strings.HasPrefix(m.Perms, "r") {
 			continue
 		}
-		size := min(m.hi-m.lo, maxData)
-		switch noFile := m.inode == 0 || strings.HasSuffix(m.name, " (deleted)"); {
-		case m.name == "[vdso]", m.inode != 0 && m.mode[1] == 'w', noFile && m.mode[2] == 'x':
-		case m.inode != 0 && m.off == 0:
+		size := min(m.Hi-m.Lo, maxData)
+		switch noFile := m.Inode == 0 || strings.HasSuffix(m.Name, " (deleted)"); {
+		case m.Name == "[vdso]", m.Inode != 0 && strings.Contains(m.Perms, "w"), noFile && m.Exec():
+		case m.Inode != 0 && m.Off == 0:
 			size = min(size, page)
 		default:
 			continue
 		}
-		list = append(list, read(mem, m.lo, size, m.mode))
+		list = append(list, read(mem, m.Lo, size, m.Perms))
 	}
 	return list
 }

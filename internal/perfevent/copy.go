@@ -5,17 +5,17 @@ package perfevent
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 	"unsafe"
 
+	"github.com/backsight/backsight/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -132,26 +132,21 @@ func appendFeature(b []byte, number uint64, text string) []byte {
 // appendProcess appends the names of the process's threads and its mappings of code, which it had before it was recorded.
 func (r *Recorder) appendProcess(b []byte) []byte {
 	dir := "/proc/" + strconv.Itoa(r.pid)
-	tasks, _ := filepath.Glob(dir + "/task/*/comm")
-	for _, file := range tasks {
-		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		name, _ := os.ReadFile(file)
-		b = r.appendKernels(b, eventComm, tid, nil, string(bytes.TrimRight(name, "\n")))
+	for tid, name := range procfs.ThreadNames(dir) {
+		b = r.appendKernels(b, eventComm, tid, nil, name)
 	}
-	maps, _ := os.ReadFile(dir + "/maps")
-	for line := range bytes.Lines(maps) { // 7f5ccf516000-7f5ccf66b000 r-xp 00026000 fe:00 326269   /usr/lib/libc.so.6
-		var lo, hi, off, inode uint64
-		var mode, device string
-		if n, _ := fmt.Sscanf(string(line), "%x-%x %s %x %s %d", &lo, &hi, &mode, &off, &device, &inode); n < 6 || !strings.Contains(mode, "x") {
+	maps, _ := procfs.Maps(dir)
+	for i := range maps {
+		m := &maps[i]
+		if !m.Exec() {
 			continue
 		}
-		name := strings.TrimSpace(string(line[bytes.IndexAny(append(line, '/', '['), "/["):]))
 		body := make([]byte, 0, 64)
-		for _, v := range [...]uint64{lo, hi - lo, off, 0, inode, 0} {
+		for _, v := range [...]uint64{m.Lo, m.Hi - m.Lo, m.Off, 0, m.Inode, 0} {
 			body = binary.NativeEndian.AppendUint64(body, v)
 		}
 		body = binary.NativeEndian.AppendUint32(body, unix.PROT_READ|unix.PROT_EXEC)
-		b = r.appendKernels(b, eventMmap2, r.pid, binary.NativeEndian.AppendUint32(body, unix.MAP_PRIVATE), name)
+		b = r.appendKernels(b, eventMmap2, r.pid, binary.NativeEndian.AppendUint32(body, unix.MAP_PRIVATE), cmp.Or(m.Name, "//anon"))
 	}
 	return b
 }

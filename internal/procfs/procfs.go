@@ -1,0 +1,63 @@
+// Package procfs reads what Linux tells of a process as text below /proc/PID (proc(5)).
+package procfs
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Mapping is a line of /proc/PID/maps: from Lo to before Hi, of the file Name from Off on. Perms are as printed, "r-xp"; Name is ""
+// for memory of no file, and Inode 0.
+type Mapping struct {
+	Lo, Hi, Off uint64
+	Perms, Name string
+	Inode       uint64
+}
+
+// Exec tells whether code of the mapping may run.
+func (m *Mapping) Exec() bool { return strings.Contains(m.Perms, "x") }
+
+// ParseMapping reads a line; ok is false for what is none:
+//
+//	7f5ccf516000-7f5ccf66b000 r-xp 00026000 fe:00 326269   /usr/lib/libc.so.6
+func ParseMapping(line string) (m Mapping, ok bool) {
+	var fields [5]string
+	rest := line
+	for i := range fields {
+		fields[i], rest, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
+	}
+	lo, hi, dash := strings.Cut(fields[0], "-")
+	var errs [4]error
+	m.Lo, errs[0] = strconv.ParseUint(lo, 16, 64)
+	m.Hi, errs[1] = strconv.ParseUint(hi, 16, 64)
+	m.Off, errs[2] = strconv.ParseUint(fields[2], 16, 64)
+	m.Inode, errs[3] = strconv.ParseUint(strings.TrimSpace(fields[4]), 10, 64)
+	m.Perms, m.Name = fields[1], strings.TrimSpace(rest)
+	return m, dash && errs == [4]error{} && m.Lo < m.Hi
+}
+
+// Maps are the mappings of a process, whose folder dir is: /proc/self.
+func Maps(dir string) (list []Mapping, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "maps"))
+	for line := range bytes.Lines(data) {
+		if m, ok := ParseMapping(string(line)); ok {
+			list = append(list, m)
+		}
+	}
+	return list, err
+}
+
+// ThreadNames are the names of a process's threads, by ID.
+func ThreadNames(dir string) map[int]string {
+	list := map[int]string{}
+	files, _ := filepath.Glob(filepath.Join(dir, "task", "*", "comm"))
+	for _, f := range files {
+		name, _ := os.ReadFile(f)
+		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		list[tid] = strings.TrimRight(string(name), "\n")
+	}
+	return list
+}

@@ -1,0 +1,22 @@
+package procfs
+
+import "testing"
+
+// TestParseMapping: what the lines of /proc/PID/maps say, with names that have blanks, and without.
+func TestParseMapping(t *testing.T) {
+	for line, want := range map[string]Mapping{
+		"7f5ccf516000-7f5ccf66b000 r-xp 00026000 fe:00 326269                     /usr/lib/libc.so.6\n": {0x7f5ccf516000, 0x7f5ccf66b000, 0x26000, "r-xp", "/usr/lib/libc.so.6", 326269},
+		"00400000-00452000 r--p 00000000 08:02 173521      /opt/my  app (deleted)":                      {0x400000, 0x452000, 0, "r--p", "/opt/my  app (deleted)", 173521},
+		"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n":                                            {0x7f0000000000, 0x7f0000001000, 0, "rwxp", "", 0},
+		"7f08b87c4000-7f08b87c6000 r-xp 00000000 00:00 0                          [vdso]":               {0x7f08b87c4000, 0x7f08b87c6000, 0, "r-xp", "[vdso]", 0},
+	} {
+		if got, ok := ParseMapping(line); !ok || got != want {
+			t.Errorf("%q: %+v %v", line, got, ok)
+		}
+	}
+	for _, line := range []string{"", "x", "1000-1000 r-xp 0 0:0 0 /a", "1000-2000 r-xp", "1000 r-xp 0 0:0 0 /a", "1000-2000 r-xp zz 0:0 0 /a", "1000-2000 r-xp 0 0:0 z /a"} {
+		if m, ok := ParseMapping(line); ok {
+			t.Errorf("%q: %+v", line, m)
+		}
+	}
+}
