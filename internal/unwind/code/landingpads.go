@@ -32,11 +32,18 @@ func (s *search) fromLandingPads(owner *dataflow.Function, first disasm.Addr, in
 }
 
 // fromColdLandingPads derives rules for landing pads behind a cold part of their function. Example: GCC's
-// f.cold in .text.unlikely ends in a call of __cxa_throw, and landing pads of f follow.
+// f.cold in .text.unlikely ends in a call of __cxa_throw, and landing pads of f follow. Where f's frame is undone
+// at the jump, the part is a function of its own, which the pads belong to. Example: MSVC's mainCRTStartup sets up
+// the stack cookie, and jumps to __scrt_common_main_seh.
 func (s *search) fromColdLandingPads(owner, part disasm.Addr) {
 	f := s.function(owner)
 	if f == nil || !f.Contains(part.PC) {
 		return
+	}
+	if !f.FramedAt(part.PC) {
+		if f = s.function(part); f == nil {
+			return
+		}
 	}
 	pad := dataflow.Behind(part, f, f)
 	if g := s.function(pad); g != nil && pad.PC <= s.at.Site && g.IsLandingPadOf(f) && dataflow.Within(g, f) {

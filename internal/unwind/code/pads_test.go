@@ -85,6 +85,34 @@ func TestPadBehindColdPart(t *testing.T) {
 	}
 }
 
+// TestPadBehindPartJumpedTo: the jump to the part at 401000 comes with f's frame undone, so that the pad behind the part
+// has the part's frame. MSVC's mainCRTStartup ends so in a jump to __scrt_common_main_seh, which ends with an
+// __except block.
+func TestPadBehindPartJumpedTo(t *testing.T) {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+		401040 <leaf>:
+		401050 <never>:
+		401060 <f>:
+			401000: 53                 push %rbx
+			401001: 48 83 ec 30        sub  $0x30,%rsp
+			401005: e8 36 00 00 00     call 401040
+			40100a: 48 83 c4 30        add  $0x30,%rsp
+			40100e: 5b                 pop  %rbx
+			40100f: c3                 ret
+			401010: 89 c3              mov  %eax,%ebx
+			401012: 89 c7              mov  %eax,%edi
+			401014: e8 37 00 00 00     call 401050
+			401040: c3                 ret
+			401050: 0f 0b              ud2
+			401060: 48 83 ec 28        sub  $0x28,%rsp
+			401064: e8 d7 ff ff ff     call 401040
+			401069: 48 83 c4 28        add  $0x28,%rsp
+			40106d: eb 91              jmp  401000`}.Image(t)
+	const frame = "CFA=rsp+64 RA=[CFA-8] rbx=[CFA-16]"
+	expect(t, New(nil), img, exact, map[uint64]string{0x401010: "CFA=rsp+64 RA=[CFA-8]", 0x401012: frame, 0x401014: frame})
+	expect(t, New(nil), img, resuming, map[uint64]string{0x401019: frame})
+}
+
 // alone is a snapshot of nothing but a program where it was linked.
 func alone(img *image.Image) *target.Snapshot {
 	var b target.Builder
