@@ -20,6 +20,10 @@ uint32_t bs_uptime(void) __attribute__((weak));
  * name the address of its name. Where its context cannot be read, regs->known is 0. False: there are no more. */
 int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_word *name) __attribute__((weak));
 
+/* May be provided, as the ports of kernels do whose exceptions have a stack of their own, and is asked where the walk ends: lets
+ * regs be those of what the exception came to. False: no exception's entry is there. */
+int bs_interrupted(const struct bs_world *world, struct bs_regs *regs) __attribute__((weak));
+
 /* May be defined by the linker script: where RAM begins and ends. No word outside is read. */
 extern uint8_t bs_ram_low[] __attribute__((weak));
 extern uint8_t bs_ram_high[] __attribute__((weak));

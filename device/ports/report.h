@@ -81,7 +81,7 @@ static enum bs_stop report_frames(const struct bs_world *world, struct bs_regs *
 		last = regs->pc;
 		if (lines > REPORT_LINES)
 			break;
-		if (!bs_step(world, regs, &why))
+		if (!bs_step(world, regs, &why) && !(bs_interrupted && bs_interrupted(world, regs)))
 			return why;
 	}
 	return BS_LIMIT;

@@ -1,7 +1,7 @@
 /* Firmware that fails as the emulator writes into fails: what the port reports must be true, and must come to an end. */
 #include "board.h"
 
-enum { PLAIN, SMASHED, WILD_SP, ODD_SP, OVERFLOW, CYCLE, IN_HOOK, CALLED, SERVICE };
+enum { PLAIN, SMASHED, WILD_SP, ODD_SP, OVERFLOW, CYCLE, IN_HOOK, CALLED, SERVICE, ELSEWHERE };
 
 #if defined(__riscv)
 #include "../ports/riscv/fault.h"
@@ -43,7 +43,37 @@ int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_w
 	return i < 2;
 }
 
-__attribute__((noinline)) static int touch(volatile int *at) { return *at + 1; }
+__attribute__((noinline, used)) static int touch(volatile int *at) { return *at + 1; }
+
+#if defined(__riscv)
+#if __riscv_xlen == 64
+#define STORE "sd"
+#else
+#define STORE "sw"
+#endif
+
+__attribute__((used)) static bs_word switched[2], other[64] __attribute__((aligned(16)));
+
+/* Goes on on another stack, as kernels' entries of traps do, and fails there. */
+__attribute__((naked, noinline)) static void elsewhere(void)
+{
+	__asm__ volatile("la t0, switched\n\t" STORE " sp, 0(t0)\n\t" STORE " ra, %0(t0)\n\tla sp, other + 64 * %0\n\tli a0, 0x18\n\tcall touch"
+			 : : "i"(BS_WORD));
+}
+
+int bs_interrupted(const struct bs_world *world, struct bs_regs *regs)
+{
+	(void)world;
+	if (regs->r[BS_SP] != (bs_word)(uintptr_t)(other + 64))
+		return 0;
+	regs->r[BS_SP] = switched[0];
+	regs->pc = switched[1];
+	regs->known = 1u << BS_SP;
+	regs->exact = 0;
+	regs->guessed = 1;
+	return 1;
+}
+#endif
 
 __attribute__((noinline)) static int overflow(int n)
 {
@@ -105,6 +135,10 @@ __attribute__((noinline)) static int fail(int n)
 #if !defined(__riscv)
 	if (fails == SERVICE)
 		__asm__ volatile("svc #0");
+#endif
+#if defined(__riscv)
+	if (fails == ELSEWHERE)
+		elsewhere();
 #endif
 	if (fails == SMASHED)
 		overrun(room, 0x61626364, 16);

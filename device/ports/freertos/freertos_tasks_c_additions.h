@@ -41,3 +41,19 @@ int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_w
 		regs->known = 0;
 	return task != 0;
 }
+
+#if defined(__riscv)
+/* The entry of traps saves the registers on the task's stack, and calls with SP at the top of its own (portASM.S). The kernel may have
+ * chosen another task meanwhile: a guess. */
+int bs_interrupted(const struct bs_world *world, struct bs_regs *regs)
+{
+	extern const StackType_t xISRStackTop;
+	bs_word top;
+
+	if (!pxCurrentTCB || regs->r[BS_SP] != (bs_word)xISRStackTop || !bs_load(world, (bs_word)(uintptr_t)pxCurrentTCB, &top) ||
+	    !bs_freertos_task(world, top, BS_FREERTOS_PORT, regs))
+		return 0;
+	regs->guessed = 1;
+	return 1;
+}
+#endif
