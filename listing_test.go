@@ -74,3 +74,32 @@ func TestTombstoneIsWalked(t *testing.T) {
 		}
 	}
 }
+
+// TestTaskEndsInFunction: what a kernel has a task return to is the beginning of a function, which no call stands before: it has
+// that function's name, not that of the function before (Default).
+func TestTaskEndsInFunction(t *testing.T) {
+	const log = "backsight: report 1\nexc_return: fffffff9\nsp: 20001000 lr: 00000151 pc: 000003b4\n#0 0x000003b4\n#1 0x00000150\nbacksight: end 0\n"
+	files := backsight.NewFiles(input.FileOptions{Exe: "testdata/microcontroller/m3-rtthread.elf"})
+	defer files.Close()
+	stream, err := backsight.OpenReader(t.Context(), "log", strings.NewReader(log), input.Env{Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	snap, err := stream.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.Backtraces(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := backsight.Report(t.Context(), snap, traces, new(symbol.Symbolizer)).Threads[0].Frames
+	if last := &frames[len(frames)-1]; len(frames) != 2 || last.Function != "flush" || last.Trust != unwind.Guess {
+		t.Errorf("%d frames, the last one %s, %v", len(frames), last.Function, last.Trust)
+	}
+}

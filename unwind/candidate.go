@@ -65,8 +65,21 @@ func score(c Checks) int {
 
 // frame is the candidate as the next frame of a walk.
 func (c *candidate) frame() Frame {
-	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
+	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.lookedUp(), Exact: c.Exact, Module: c.module,
 		Method: c.method, Checks: c.checks, Trust: c.trust, Cap: c.cap}
+}
+
+// lookedUp is the address that names the candidate: within the call before the return address. No call leads to where a kernel
+// has a task return to, the beginning of a function (RT-Thread's _thread_exit): the name is that function's.
+func (c *candidate) lookedUp() uint64 {
+	if c.checks&NoCall == 0 || c.module == nil || c.module.Image == nil {
+		return c.site
+	}
+	at := c.module.ToImage(c.pc) & c.module.Image.Arch.AddrMask()
+	if f, ok := c.module.Image.Symbols.At(at); ok && f.Addr == at {
+		return c.pc
+	}
+	return c.site
 }
 
 // enter makes the candidate c the frame to be unwound next.
