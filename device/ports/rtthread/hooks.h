@@ -5,7 +5,10 @@
  *     rt_scheduler_sethook(bs_rtthread_switch);          with RT_USING_HOOK
  *     rt_assert_set_hook(bs_rtthread_assert);            with RT_DEBUG
  *
- * On RISC-V give bs_riscv_entry to mtvec, or call bs_riscv_report in handle_trap. */
+ * On RISC-V give bs_riscv_entry to mtvec, or report in the board's handle_trap(cause, epc, context), which has saved all registers but sp:
+ *
+ *     context[2] = (rt_ubase_t)(context + 32);
+ *     bs_riscv_report(context, epc); */
 #ifndef BACKSIGHT_RTTHREAD_HOOKS_H
 #define BACKSIGHT_RTTHREAD_HOOKS_H
 
