@@ -23,14 +23,14 @@ static volatile int words = 18; /* of its frame and the next ones that smash wri
 static volatile int handling;
 static char *pages; /* one to write to, one that cannot be read */
 
-int smash(int n), fails(int n), sized(int n), large(int n), compare(const void *a, const void *b), sorts(int n), recurse(int n), leaf(int *p), outer(int n);
+int smash(int n), fails(int n), sized(int n), large(int n), compare(const void *a, const void *b), sorts(int n), recurse(int n), leaf(int *p), bare(void), outer(int n);
 int main(int argc, char **argv);
 
 static const struct {
 	const char *name;
 	const void *at;
 } functions[] = {{"smash", smash}, {"fails", fails}, {"sized", sized}, {"large", large}, {"compare", compare}, {"sorts", sorts},
-		 {"recurse", recurse}, {"leaf", leaf}, {"outer", outer}, {"main", main}};
+		 {"recurse", recurse}, {"leaf", leaf}, {"bare", bare}, {"outer", outer}, {"main", main}};
 
 /* name_of is the function before an address that is nearest. */
 static const char *name_of(bs_word pc)
@@ -130,8 +130,13 @@ __attribute__((noinline)) int recurse(int n)
 	return n < 0 ? 0 : recurse(n + 1) + room[n % 1000];
 }
 
+/* bare has no frame on x86: what it calls needs no aligned stack. */
+__attribute__((noinline)) int bare(void) { return leaf((int *)8) + 1; }
+
 __attribute__((noinline)) int fails(int n)
 {
+	if (strcmp(kind, "bare") == 0)
+		return bare() + n;
 	if (strcmp(kind, "overflow") == 0)
 		return recurse(n) + 1;
 	if (strcmp(kind, "smash") == 0 || strcmp(kind, "fill") == 0)

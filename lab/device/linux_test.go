@@ -90,15 +90,17 @@ func TestLinuxSurvives(t *testing.T) {
 }
 
 // TestLinuxCode: with neither table nor compiler's tables, the code alone gives the whole chain: through frames of variable size,
-// large frames, a function that the C library calls, and back to main.
+// large frames, a function that the C library calls, one that calls without a frame of its own, and back to main.
 func TestLinuxCode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a compilation for each machine")
 	}
 	survivors(t, "-O2 -DBS_NO_FRAMES "+naked, func(t *testing.T, _ *device.Machine, run func(string) string) {
-		want := regexp.MustCompile(`^chain: leaf fails compare (- )+sorts large sized outer main -`)
-		if out := run("chain"); !want.MatchString(out) {
-			t.Errorf("%q is not %s", out, want)
+		for kind, want := range map[string]string{"chain": "leaf fails compare (- )+sorts large sized", "bare": "leaf bare fails"} {
+			want = `^` + kind + `: ` + want + ` outer main -`
+			if out := run(kind); !regexp.MustCompile(want).MatchString(out) {
+				t.Errorf("%q is not %s", out, want)
+			}
 		}
 	})
 }

@@ -148,7 +148,7 @@ static void start(struct path *p, bs_word pc, struct bs_linux_pages *pages)
 	int i;
 
 	memset(p, 0, sizeof *p);
-	p->pc = pc;
+	p->pc = p->start = pc;
 	p->pages = pages;
 #if BS_MACHINE == BS_ARM
 	p->mode = code_mode(p);
@@ -164,6 +164,7 @@ static void called(struct path *p)
 {
 	int i;
 
+	p->calls++;
 	if (p->r[BS_SP].kind == ADDRESS && p->r[BS_SP].base == BS_SP && (p->at_call.kind == UNKNOWN || p->at_call.n < p->r[BS_SP].n))
 		p->at_call = p->r[BS_SP];
 	for (i = 0; i < 16; i++)
@@ -180,14 +181,22 @@ static int slot(const struct value *v, int base)
 
 #if CALL_PUSHES
 
+/* bare tells whether a path may be that of a function without a frame, which calls one near by whose stack need not be aligned:
+ *
+ *	cmp:	mov $8,%edi; call bad; add $1,%eax; ret */
+static int bare(const struct path *p, int exact)
+{
+	return !exact && p->calls == 1 && p->at_call.n == 0 && p->r[BS_SP].n == 0 && !code_fills(p, p->start);
+}
+
 /* found_return finds the stack pointer and the return address at a return. Behind a call that does not return may stand another
- * function, which ends as high on the stack as that call was. On i386, calls have arguments on the stack, which nobody takes away then,
- * and some functions take them away themselves: without a frame pointer, the stack pointer is a guess. */
+ * function, which ends as high on the stack as that call was: a guess, where it may also be the caller. On i386, calls have arguments on
+ * the stack, which nobody takes away then, and some functions take them away themselves: without a frame pointer, the stack pointer is
+ * a guess. */
 static int found_return(const struct path *p, int exact, struct bs_rule *rule)
 {
 	const struct value *sp = &p->r[BS_SP], *call = &p->at_call;
 
-	(void)exact;
 	rule->base = sp->base;
 	rule->offset = sp->n / BS_WORD;
 	rule->flags = BS_BELOW | BS_LOAD;
@@ -197,10 +206,10 @@ static int found_return(const struct path *p, int exact, struct bs_rule *rule)
 	if (sp->kind == LOADED)
 		return 1;
 	if (sp->kind != ADDRESS || rule->offset <= BS_KEPT || rule->offset >= BS_LOST - 1 ||
-	    (sp->base == BS_SP && (sp->n < 0 || (call->kind == ADDRESS && sp->n <= call->n))))
+	    (sp->base == BS_SP && (sp->n < 0 || (call->kind == ADDRESS && sp->n <= call->n && !bare(p, exact)))))
 		return 0;
 	rule->ra = (int16_t)rule->offset++;
-	rule->flags = (uint8_t)(BS_BELOW | BS_RA_BELOW | (BS_MACHINE == BS_I386 && sp->base == BS_SP ? BS_GUESSED : 0));
+	rule->flags = (uint8_t)(BS_BELOW | BS_RA_BELOW | (sp->base == BS_SP && (BS_MACHINE == BS_I386 || bare(p, exact)) ? BS_GUESSED : 0));
 	return 1;
 }
 

@@ -13,16 +13,17 @@ struct value {
 	uint8_t kind, base;
 };
 
-/* A path through code: where it is, the registers that tables name (a processor may use those that functions do not preserve
- * for others), what has been stored on it and where, and what the stack pointer was at the highest call. mode: Thumb. */
+/* A path through code: where it begins and is, the registers that tables name (a processor may use those that functions do not preserve
+ * for others), what has been stored on it and where, and what the stack pointer was at the highest call. mode:
+ * Thumb. calls: how many calls the path goes over. */
 enum { STORES = 16 };
 struct path {
-	bs_word pc;
+	bs_word start, pc;
 	struct value r[16], at_call;
 	struct {
 		struct value at, v;
 	} stored[STORES];
-	int mode;
+	int mode, calls;
 	struct bs_linux_pages *pages;
 };
 
@@ -45,6 +46,9 @@ int code_mode(const struct path *p);
 
 /* code_effect does to registers what the instruction at an address does, if it is none of control. */
 void code_effect(struct path *p, bs_word pc);
+
+/* code_fills tells, on x86, whether the instruction at an address is one that fills the space between functions, or begins one (endbr64). */
+int code_fills(const struct path *p, bs_word at);
 
 /* code_fetch reads so many bytes (2 or 4) of code. */
 int code_fetch(const struct path *p, bs_word at, unsigned size, uint32_t *value);

@@ -231,6 +231,12 @@ int code_flow(const struct path *p, struct flow *f)
 	return 1;
 }
 
+int code_fills(const struct path *p, bs_word at)
+{
+	struct insn x;
+	return decode(p, at, &x) && (x.op == 0x90 || x.op == 0xcc || x.op == 0x0f1e || x.op == 0x0f1f);
+}
+
 static void push(struct path *p, int r)
 {
 	code_add(p, BS_SP, BS_SP, -BS_WORD);
