@@ -49,8 +49,8 @@ type Options struct {
 	Name    string
 	// Offset is where the binary begins in the file, which is an archive then (a library that Android maps out of an .apk).
 	Offset uint64
-	// Raw is the ABI of files without headers, which nothing in them tells; nil:
-	// there are none.
+	// Raw is the ABI of files without headers, which nothing in them tells, and the one meant of several where Arch is
+	// nil; nil: there are none.
 	Raw *cpu.Arch
 	// Context ends the opening, not what is read later; nil: nothing does. Formats find it set.
 	Context context.Context

@@ -42,7 +42,7 @@ func (o *onceValue) Set(s string) error {
 }
 
 func (r *rawFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.arch, "arch", "", "`CPU` of binaries without headers: mips, arm, aarch64, riscv32, …")
+	f.StringVar(&r.arch, "arch", "", "`CPU` of binaries without headers, or of several (universal files): mips, arm, aarch64, riscv32, …")
 	f.StringVar(&r.endian, "endian", "little", "their byte `ORDER`: little or big")
 	f.StringVar(&r.abi, "abi", "", "their `ABI` where the processor has several: o32, n32, n64, …")
 }

@@ -2,6 +2,7 @@ package macho
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
@@ -76,7 +77,7 @@ func (h *header) fits(uuid []byte, opt image.Options) (score int) {
 		return 0
 	}
 	score = 1
-	if want := opt.Arch; want != nil && want.Name == arch.Name && want.AddrSize == arch.AddrSize {
+	if want := cmp.Or(opt.Arch, opt.Raw); want != nil && want.Name == arch.Name && want.AddrSize == arch.AddrSize {
 		score += 2
 	}
 	if len(opt.BuildID) > 0 && bytes.Equal(opt.BuildID, uuid) {

@@ -163,6 +163,11 @@ func TestUniversal(t *testing.T) {
 		if err != nil || img.BuildID[0] != tt.want || img.Slices != 4 {
 			t.Errorf("processor %d, UUID %d: %v", tt.arch, tt.uuid, err)
 		}
+		if opt.Arch, opt.Raw = nil, opt.Arch; tt.arch >= 0 {
+			if img, err = image.Parse("fat", data, []image.Format{Format()}, opt); err != nil || img.BuildID[0] != tt.want {
+				t.Errorf("processor %d, named by the user, UUID %d: %v", tt.arch, tt.uuid, err)
+			}
+		}
 	}
 	if sniff([]byte("\xca\xfe\xba\xbe\x00\x00\x00\x34")) {
 		t.Error("a Java class is taken for a universal file")
