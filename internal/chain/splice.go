@@ -256,6 +256,8 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	switch {
 	case gap && c.Has(unwind.CallBefore) && !c.Proven():
 		return f, worth + worthUnclear // the call was that of a frame between
+	case c.Has(unwind.NoCall) && f.CallSite == f.PC:
+		return f, worth + worthMissing // the beginning of a function: a kernel has its tasks return there
 	case !c.Has(unwind.CallBefore) || c.Has(unwind.TargetMatches):
 	case nowhere(callee) && s.callsCode(&f, callee):
 		f.Checks |= unwind.TargetUnclear

@@ -42,18 +42,28 @@ int bs_task(const struct bs_world *world, uint32_t i, struct bs_regs *regs, bs_w
 	return task != 0;
 }
 
+/* Whether a walk has ended where the port switches tasks: on RISC-V its entry of traps calls with SP at the top of its own stack
+ * (portASM.S); on Cortex-M but M3, EXC_RETURN is nowhere on the handler's stack. */
 #if defined(__riscv)
-/* The entry of traps saves the registers on the task's stack, and calls with SP at the top of its own (portASM.S). The kernel may have
- * chosen another task meanwhile: a guess. */
+extern const StackType_t xISRStackTop;
+#define BS_SWITCHES(regs) ((regs)->r[BS_SP] == (bs_word)xISRStackTop)
+#elif BS_FREERTOS_PORT >= BS_FREERTOS_CM0
+extern void PendSV_Handler(void);
+#define BS_SWITCHES(regs) ((regs)->pc - ((bs_word)(uintptr_t)PendSV_Handler & ~(bs_word)1) < 128)
+#else
+extern void xPortPendSVHandler(void);
+#define BS_SWITCHES(regs) ((regs)->pc - ((bs_word)(uintptr_t)xPortPendSVHandler & ~(bs_word)1) < 128)
+#endif
+
+/* The registers of the task that was interrupted have been saved on its stack before anything is called. The kernel may have chosen
+ * another task meanwhile: a guess. */
 int bs_interrupted(const struct bs_world *world, struct bs_regs *regs)
 {
-	extern const StackType_t xISRStackTop;
 	bs_word top;
 
-	if (!pxCurrentTCB || regs->r[BS_SP] != (bs_word)xISRStackTop || !bs_load(world, (bs_word)(uintptr_t)pxCurrentTCB, &top) ||
+	if (!pxCurrentTCB || !BS_SWITCHES(regs) || !bs_load(world, (bs_word)(uintptr_t)pxCurrentTCB, &top) ||
 	    !bs_freertos_task(world, top, BS_FREERTOS_PORT, regs))
 		return 0;
 	regs->guessed = 1;
 	return 1;
 }
-#endif
