@@ -49,6 +49,8 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt vmcore
   backsight bt -p 1234
   backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
+  backsight bt --remote localhost:3333 -e firmware.elf
+  backsight bt --remote '|openocd -f board.cfg -c "gdb_port pipe"' -e firmware.elf
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
@@ -56,7 +58,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			o.live.pids = o.sample.running(captures)
-			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids) == 0 {
+			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids)+len(o.live.remotes) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
 			if err := cmp.Or(o.consistent(cmd, captures), o.sample.check(cmd)); err != nil {
@@ -67,6 +69,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
+			defer o.live.release()
 			return s.run(cmd.Context(), captures)
 		},
 	}
@@ -74,6 +77,8 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	f.SortFlags = false
 	o.files.add(f)
 	o.memory.add(f)
+	f.StringArrayVar(&o.live.remotes, "remote", nil, "what a GDB server has stopped: `ADDR`, as HOST:PORT, unix:PATH, a serial device or |COMMAND (repeatable)")
+	f.BoolVar(&o.live.keepHalted, "keep-halted", false, "with --remote: leave the target as it stands, and do not let it go on")
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
 	o.choice.add(f)

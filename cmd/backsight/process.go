@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
@@ -28,6 +32,11 @@ type processes struct {
 	count int           // of looks
 	next  time.Time     // when to look again
 	left  int           // processes of this look
+
+	remotes    []string
+	keepHalted bool
+	mu         sync.Mutex
+	held       []input.Stream // of remotes, which stand still until these are closed
 }
 
 // captures are the names of the processes, once for each look.
@@ -35,6 +44,9 @@ func (p *processes) captures() (names []string) {
 	for range p.count {
 		for _, pid := range p.pids {
 			names = append(names, processName(pid))
+		}
+		for _, addr := range p.remotes {
+			names = append(names, remoteName(addr))
 		}
 	}
 	return names
@@ -46,13 +58,15 @@ func (p *processes) wait(ctx context.Context) {
 		p.left--
 		return
 	}
-	p.left = len(p.pids) - 1
+	p.left = len(p.pids) + len(p.remotes) - 1
 	select {
 	case <-time.After(time.Until(p.next)):
 	case <-ctx.Done():
 	}
 	p.next = time.Now().Add(p.every)
 }
+
+func remoteName(addr string) string { return "remote " + addr }
 
 func processName(pid int) string { return "process " + strconv.Itoa(pid) }
 
@@ -71,6 +85,17 @@ func (p *processes) roots() (dirs []string) {
 
 // open opens a process as a capture, which the name stands for; ok is false for the name of a file.
 func (p *processes) open(ctx context.Context, name string, env input.Env) (s input.Stream, ok bool, err error) {
+	if addr, is := strings.CutPrefix(name, remoteName("")); is && slices.Contains(p.remotes, addr) {
+		p.wait(ctx)
+		s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
+		if err != nil {
+			return nil, true, err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.held = append(p.held, s)
+		return s, true, nil
+	}
 	for _, pid := range p.pids {
 		if name != processName(pid) {
 			continue
@@ -84,6 +109,16 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		return &running{s, core}, true, err
 	}
 	return nil, false, nil
+}
+
+// release lets all go on that stands still, however the work has ended.
+func (p *processes) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.held {
+		_ = s.Close() // who closed it before was told
+	}
+	p.held = nil
 }
 
 // running is the stream of a process: its snapshot has the threads' names, and no fault.

@@ -12,6 +12,9 @@ import (
 // fromLinker finds the modules of a core without NT_FILE: the executable by the
 // auxiliary vector, the others by the dynamic linker's list.
 func (f *finder) fromLinker() {
+	for _, l := range f.notes.linked {
+		f.linked(l.Name, l.Bias, l.Dynamic)
+	}
 	img := f.binaries.mainProgram("", nil)
 	if img == nil {
 		f.found.notFound(f.notes.argv0(), 0, "%s: the executable%s was not found; name it with --exe", f.name, quoted(f.notes.command))
@@ -24,7 +27,9 @@ func (f *finder) fromLinker() {
 		return
 	}
 	f.modules.add(img.Path, img, bias)
-	f.linkMap(img, bias)
+	if len(f.notes.linked) == 0 {
+		f.linkMap(img, bias)
+	}
 	f.interpreter(elf.LinkInfoOf(img).Interp)
 }
 

@@ -1,0 +1,116 @@
+package rtos
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/target"
+)
+
+const (
+	// beyondSP is how much above a stack pointer may be read where the server does not say what is memory, and belowSP
+	// how much below: a stack, and not the registers of devices.
+	beyondSP = 256 << 10
+	belowSP  = 4 << 10
+	// maxSearched bounds the memory in which tasks are looked for: what microcontrollers have.
+	maxSearched = 16 << 20
+)
+
+// openStopped reads a machine without an operating system that a debugger's server has stopped: its processors are
+// threads, and so are the tasks of a kernel. Or a kernel of which the server tells the threads (kgdb).
+func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.Stream, error) {
+	if s.Auxv != nil {
+		return nil, input.ErrUnrecognised
+	}
+	p := firmware.Open(env, s.Arch)
+	if len(p.Modules) == 0 {
+		return nil, input.ErrUnrecognised
+	}
+	snap := &target.Snapshot{Arch: p.Arch, PID: s.PID, Threads: s.Threads, Modules: p.Modules, Fault: s.Fault, Issues: p.Issues}
+	snap.SortModules()
+	for i := range snap.Threads {
+		if t := &snap.Threads[i]; t.Name == "" && s.Threads[i].ID == 0 {
+			t.Name = "processor"
+		}
+	}
+	stacks := stacksOf(snap)
+	var b target.Builder
+	for _, r := range append(stacks, s.Readable...) {
+		b.AddPaged(r.Lo, r.Hi-r.Lo, s.Memory, target.PermUnknown)
+	}
+	snap.Issues = append(snap.Issues, addRAM(ctx, &b, s, searched(s, snap))...)
+	for _, m := range snap.Modules {
+		b.AddConstant(m)
+	}
+	snap.Memory = b.Memory(p.Arch)
+	if snap.OS = AddTasks(ctx, snap); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return input.One(snap), nil
+}
+
+// stacksOf are the surroundings of stack pointers.
+func stacksOf(snap *target.Snapshot) (list []target.Range) {
+	for i := range snap.Threads {
+		if sp, ok := snap.Threads[i].Regs.Lookup(snap.Arch.SP); ok {
+			sp &= snap.Arch.AddrMask()
+			r := target.RangeOf(sp&^(target.PageSize-1), beyondSP)
+			r.Lo -= min(r.Lo, belowSP)
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// searched is the memory in which tasks are looked for: all variables of the program, and the memory around them that the
+// server tells of, which is a heap's.
+func searched(s *input.Stopped, snap *target.Snapshot) (list []target.Range) {
+	for _, m := range snap.Modules {
+		if m.Image == nil {
+			continue
+		}
+		for _, seg := range m.Image.Segments {
+			r := target.RangeOf(m.ToTarget(seg.Addr), seg.Size)
+			if !seg.Write || r.Lo == r.Hi {
+				continue
+			}
+			for _, ram := range s.RAM {
+				if ram.Contains(r.Lo) && ram.Hi-ram.Lo <= maxSearched {
+					r = ram
+				}
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// addRAM reads ranges as a whole.
+func addRAM(ctx context.Context, b *target.Builder, s *input.Stopped, ranges []target.Range) (issues []target.Issue) {
+	read := uint64(0)
+	known := make(map[target.Range]bool)
+	for _, r := range ranges {
+		size := r.Hi - r.Lo
+		if known[r] || ctx.Err() != nil {
+			continue
+		}
+		if known[r] = true; read+size > maxSearched {
+			return append(issues, target.Issue{Kind: target.IssueCapture, Subject: s.Name,
+				Text: fmt.Sprintf("%s: tasks were looked for in %#x bytes of memory only", s.Name, read)})
+		}
+		read += size
+		data := make([]byte, size)
+		n := 0
+		for n < len(data) {
+			part := data[n:min(len(data), n+target.PageSize-int((r.Lo+uint64(n))%target.PageSize))]
+			got, err := s.Memory.ReadPage(r.Lo+uint64(n), part)
+			if n += got; got < len(part) || err != nil || ctx.Err() != nil {
+				break
+			}
+		}
+		b.Add(r.Lo, data[:n], 0, target.PermUnknown)
+	}
+	return issues
+}
