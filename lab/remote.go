@@ -19,25 +19,31 @@ import (
 // runRemote prints how backtraces at GDB servers compare with those of snapshots, by processor.
 func runRemote(args []string) error {
 	fs := flag.NewFlagSet("remote", flag.ExitOnError)
-	root := fs.String("truth", "../shared/truth/public", "recorded truth: CPU/CASE/sym.elf, of which the first case of each CPU is run")
+	root := fs.String("truth", "../shared/truth/public", "recorded truth: CPU/CASE/sym.elf, of which the cases of each CPU are run until there are enough stops")
 	only := fs.String("only", "", "only CPUs whose name holds this")
-	name := fs.String("case", "O2", "the case's name holds this")
+	name := fs.String("case", "gcc", "the case's name holds this")
 	l := limits(fs)
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	fmt.Println("| CPU | stops | equal | longer | other | trips to open | trips a frame | bytes a frame |\n|---|---|---|---|---|---|---|---|")
+	fmt.Println("| CPU | stops | equal | surer | longer | other | trips to open | trips a frame | bytes a frame |\n|---|---|---|---|---|---|---|---|---|")
 	for _, dir := range match(filepath.Join(*root, "*")) {
 		cpu := filepath.Base(dir)
 		cases := match(filepath.Join(dir, "*"+*name+"*", "sym.elf"))
 		if !strings.Contains(cpu, *only) || len(cases) == 0 {
 			continue
 		}
-		t, err := remoteCase(ctx, cpu, cases[0], *l)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "lab: %s: %v\n", cpu, err)
+		var t remote.Tally
+		for _, path := range cases {
+			l := *l
+			if l.Keep -= t.Stops; l.Keep <= 0 {
+				break
+			}
+			if err := remoteCase(ctx, &t, cpu, path, l); err != nil {
+				fmt.Fprintf(os.Stderr, "lab: %s: %v\n", path, err)
+			}
 		}
 		printTally(cpu, &t)
 	}
@@ -50,29 +56,29 @@ func match(pattern string) []string {
 }
 
 // arguments choose what the recorded programs do (../shared/truth/src/main.c).
-const arguments = "recurse chain tail frames alloca varargs switch qsort interp struct nested sigusr parse"
+const arguments = "recurse chain tail frames huge alloca varargs table shrink multiret switch pic setjmp fp sigusr qsort hotcold interp struct nested cpp parse printf"
 
 // remoteCase runs one program under the emulator of its processor.
-func remoteCase(ctx context.Context, cpu, path string, l programs.Limits) (t remote.Tally, err error) {
+func remoteCase(ctx context.Context, t *remote.Tally, cpu, path string, l programs.Limits) error {
 	all := programs.Toolchains()
 	i := slices.IndexFunc(all, func(t programs.Toolchain) bool { return t.Arch == cpu })
 	if i < 0 {
-		return t, fmt.Errorf("no emulator is known")
+		return fmt.Errorf("no emulator is known")
 	}
 	dir, err := os.MkdirTemp("", "remote")
 	if err != nil {
-		return t, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	program, err := os.ReadFile(path)
 	if err != nil {
-		return t, err
+		return err
 	}
 	exe := filepath.Join(dir, "program") // emulators want a file that may be executed
 	if err := os.WriteFile(exe, program, 0o700); err != nil {
-		return t, err
+		return err
 	}
-	return remote.Run(ctx, record.Job{ELF: exe, Prog: cpu, Args: strings.Fields(arguments), Emulator: all[i].Emulator, System: all[i].System, Steps: l.Steps, Keep: l.Keep})
+	return t.Run(ctx, record.Job{ELF: exe, Prog: cpu, Args: strings.Fields(arguments), Emulator: all[i].Emulator, System: all[i].System, Steps: l.Steps, Keep: l.Keep})
 }
 
 func printTally(cpu string, t *remote.Tally) {
@@ -80,7 +86,8 @@ func printTally(cpu string, t *remote.Tally) {
 	walk := func(w gdbremote.Traffic) string {
 		return fmt.Sprintf("%.2f | %.0f", per(w.Trips, t.Frames), per(w.Bytes, t.Frames))
 	}
-	fmt.Printf("| %s | %d | %d | %d | %d | %.0f | %s |\n", cpu, t.Stops, t.Equal, t.Longer, t.Stops-t.Equal-t.Longer, per(t.Opening.Trips, t.Stops), walk(t.Walking))
+	fmt.Printf("| %s | %d | %d | %d | %d | %d | %.0f | %s |\n", cpu, t.Stops, t.Equal, t.Surer, t.Longer, t.Stops-t.Equal-t.Surer-t.Longer,
+		per(t.Opening.Trips, t.Stops), walk(t.Walking))
 	if t.First != "" {
 		fmt.Println("\n" + cpu + ": " + t.First)
 	}

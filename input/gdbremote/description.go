@@ -96,15 +96,18 @@ func (d *description) add(attr func(string) string) {
 	d.next++
 }
 
-// layout lays the g packet out: the registers in order of their numbers, side by side.
+// layout lays the g packet out: the registers in order of their numbers, side by side. Of two with names of one register the
+// first is it: behind pc a server may have what an exception saved (ELR_EL1).
 func (d *description) layout(arch *cpu.Arch) (l layout) {
+	var known cpu.RegSet
 	for n := range maxRegisters {
 		r, ok := d.registers[n]
 		if !ok {
 			continue
 		}
 		size := (r.bits + 7) / 8
-		if reg, ok := arch.RegByName(strings.ToLower(r.name)); ok && size <= 8 {
+		if reg, ok := arch.RegByName(strings.ToLower(r.name)); ok && size <= 8 && !known.Has(reg) {
+			known = known.With(reg)
 			l.Slots = append(l.Slots, cpu.Slot{Reg: reg, Offset: l.Size, Size: size})
 			l.numbers = append(l.numbers, n)
 		}

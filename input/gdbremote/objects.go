@@ -39,20 +39,24 @@ func (c *Client) object(object string) []byte {
 }
 
 // regions are the ranges of memory that the server tells of, those that are not "ram" if all. What
-// lies elsewhere may be registers of devices, which are not to be read.
+// lies elsewhere may be registers of devices, which are not to be read; and so may what lies in larger ranges: OpenOCD
+// calls all ram that is no flash.
 func (c *Client) regions(all bool) (list []target.Range) {
 	_ = eachElement(c.object("memory-map"), func(name, _ string, attr func(string) string) {
 		lo, ok := number(attr("start"), 0)
 		size, ok2 := number(attr("length"), 0)
-		if name == "memory" && ok && ok2 && size > 0 && (all || attr("type") == "ram") && len(list) < maxRegions {
+		if name == "memory" && ok && ok2 && size > 0 && size <= maxRegion && (all || attr("type") == "ram") && len(list) < maxRegions {
 			list = append(list, target.RangeOf(lo, size))
 		}
 	})
 	return list
 }
 
-// maxRegions bounds the ranges of memory that a server tells of.
-const maxRegions = 256
+// maxRegions bounds the ranges of memory that a server tells of, maxRegion each of them.
+const (
+	maxRegions = 256
+	maxRegion  = 256 << 20
+)
 
 // monitor has the server execute a command of its own, and returns what that prints, maxPrinted bytes at most; "" where
 // the server has none.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
@@ -20,7 +21,8 @@ import (
 type Tally struct {
 	Stops int
 	// Equal backtraces have the same frames. Longer ones have those of the snapshot, whose stack ends at main, and go on.
-	Equal, Longer int
+	// Surer backtraces trust a frame more: a snapshot has the stack alone, a server what pointers lead to, too.
+	Equal, Longer, Surer int
 	// Frames are those of the programs at the server; Opening and Walking are what went over the wire until
 	// there was a snapshot, and for the walks through it.
 	Frames           int
@@ -30,17 +32,17 @@ type Tally struct {
 }
 
 // Run records a program, and compares at each sample.
-func Run(ctx context.Context, job record.Job) (t Tally, err error) {
+func (t *Tally) Run(ctx context.Context, job record.Job) error {
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
-		return t, err
+		return err
 	}
 	files := backsight.NewFiles(input.FileOptions{Exe: job.ELF})
 	defer files.Close()
 	env := input.Env{Files: files, Archs: backsight.CPUs(), Formats: backsight.Formats()}
 	job.Sampled = func(c *gdbremote.Client, s *truth.Snapshot) error { return t.stop(ctx, u, env, c, s) }
 	_, err = record.Run(ctx, job)
-	return t, err
+	return err
 }
 
 // stop compares at one stop.
@@ -83,18 +85,30 @@ func (t *Tally) judge(got, want []unwind.Frame) {
 	t.Stops++
 	t.Frames += len(got)
 	for i := range want {
-		if i >= len(got) || got[i].PC != want[i].PC || got[i].CFA != want[i].CFA || got[i].Trust != want[i].Trust {
+		if i >= len(got) || got[i].PC != want[i].PC || got[i].CFA != want[i].CFA || got[i].Trust < want[i].Trust {
 			if t.First == "" {
-				t.First = fmt.Sprintf("at %#x: frame %d of %d is another one of %d", want[0].PC, i, len(want), len(got))
+				t.First = fmt.Sprintf("at %#x: frame %d is %s of %d, in the snapshot %s of %d", want[0].PC, i, shown(got, i), len(got), shown(want, i), len(want))
 			}
 			return
 		}
 	}
-	if len(got) == len(want) {
-		t.Equal++
-	} else {
+	switch {
+	case len(got) > len(want):
 		t.Longer++
+	case slices.EqualFunc(got, want, func(a, b unwind.Frame) bool { return a.Trust == b.Trust }):
+		t.Equal++
+	default:
+		t.Surer++
 	}
+}
+
+// shown is a frame in words.
+func shown(frames []unwind.Frame, i int) string {
+	if i >= len(frames) {
+		return "none"
+	}
+	f := &frames[i]
+	return fmt.Sprintf("%#x (CFA %#x, %v, %v)", f.PC, f.CFA, f.Method, f.Trust)
 }
 
 // first are the frames of the thread that stopped.
