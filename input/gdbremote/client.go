@@ -80,6 +80,13 @@ func (c *Client) start(arch *cpu.Arch) error {
 	if c.has("QStartNoAckMode") && c.Command("QStartNoAckMode") == nil {
 		c.c.quiet = true
 	}
+	anyone := "Hg0"
+	if c.has("multiprocess") {
+		anyone = "Hgp0.0"
+	}
+	if _, err := c.Ask(anyone); err != nil { // without a thread gdbserver has no description
+		return err
+	}
 	c.block = (min(c.packetSize(), maxBlock*2) - len("m,")) / 2
 	if c.has("qXfer:features:read") {
 		if err := c.describe(); err != nil {
@@ -123,6 +130,12 @@ func (c *Client) supported() error {
 			return err
 		}
 		reply, err = c.Ask(request)
+	}
+	for range maxResent { // QEMU tells first that the machine was stopped by who connects
+		if _, stop := ParseStop(reply); !stop || err != nil {
+			break
+		}
+		reply, err = c.Next()
 	}
 	if err != nil {
 		return err
