@@ -58,8 +58,10 @@ type attachment struct {
 }
 
 // New speaks over an open connection. arch is the program's, nil where it is not known yet.
-func New(rw Transport, arch *cpu.Arch) (*Client, error) {
-	c := &Client{Patience: DefaultPatience, c: newConn(rw), features: map[string]string{}}
+func New(rw Transport, arch *cpu.Arch) (*Client, error) { return patient(rw, arch, DefaultPatience) }
+
+func patient(rw Transport, arch *cpu.Arch, patience time.Duration) (*Client, error) {
+	c := &Client{Patience: patience, c: newConn(rw), features: map[string]string{}}
 	if err := c.start(arch); err != nil {
 		rw.Close()
 		return nil, err
@@ -120,6 +122,9 @@ func (c *Client) supported() error {
 	const request = "qSupported:multiprocess+;swbreak+;hwbreak+;xmlRegisters=i386,arm,mips,riscv"
 	patience := c.Patience
 	c.Patience = min(patience, deaf)
+	if err := c.wait(); err != nil {
+		return err
+	}
 	if err := c.c.write([]byte{'+'}); err != nil {
 		return c.failed(request, err)
 	}
@@ -155,6 +160,9 @@ const deaf = 2 * time.Second
 
 // interrupt sends a break, and takes the reply that tells of the stop.
 func (c *Client) interrupt() error {
+	if err := c.wait(); err != nil {
+		return err
+	}
 	if err := c.c.write([]byte{3}); err != nil {
 		return err
 	}
@@ -181,8 +189,8 @@ func (c *Client) Ask(packet string) ([]byte, error) {
 	if c.broken != nil {
 		return nil, c.broken
 	}
-	if err := c.c.rw.SetDeadline(time.Now().Add(c.Patience)); err != nil {
-		return nil, c.failed(packet, err)
+	if err := c.wait(); err != nil {
+		return nil, err
 	}
 	if err := c.c.send([]byte(packet)); err != nil {
 		return nil, c.failed(packet, err)
@@ -193,11 +201,16 @@ func (c *Client) Ask(packet string) ([]byte, error) {
 
 // Next is the next reply to the last packet.
 func (c *Client) Next() ([]byte, error) {
-	if err := c.c.rw.SetDeadline(time.Now().Add(c.Patience)); err != nil {
-		return nil, c.failed("another reply", err)
+	if err := c.wait(); err != nil {
+		return nil, err
 	}
 	reply, err := c.c.receive()
 	return reply, c.failed("another reply", err)
+}
+
+// wait begins a wait, which patience bounds.
+func (c *Client) wait() error {
+	return c.failed("nothing", c.c.rw.SetDeadline(time.Now().Add(c.Patience)))
 }
 
 // failed names what was asked for.

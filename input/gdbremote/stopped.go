@@ -29,10 +29,13 @@ func Open(ctx context.Context, addr string, env *input.Env, opt Options) (input.
 	stop := context.AfterFunc(ctx, func() { c.c.rw.Close() })
 	defer stop()
 	s, err := c.Stream(ctx, addr, env, opt)
-	if err != nil {
-		return nil, errors.Join(err, c.Leave(opt), c.Close())
+	if err == nil {
+		return s, nil
 	}
-	return s, nil
+	if left := errors.Join(c.Leave(opt), c.Close()); left != nil {
+		err = fmt.Errorf("%w; %w", err, left)
+	}
+	return nil, err
 }
 
 func wrong(name string, err error) error {

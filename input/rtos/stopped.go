@@ -3,6 +3,7 @@ package rtos
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/firmware"
@@ -35,9 +36,8 @@ func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.S
 			t.Name = "processor"
 		}
 	}
-	stacks := stacksOf(snap)
 	var b target.Builder
-	for _, r := range append(stacks, s.Readable...) {
+	for _, r := range append(stacksOf(snap, s.Readable), s.Readable...) {
 		b.AddPaged(r.Lo, r.Hi-r.Lo, s.Memory, target.PermUnknown)
 	}
 	snap.Issues = append(snap.Issues, addRAM(ctx, &b, s, searched(s, snap))...)
@@ -51,11 +51,15 @@ func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.S
 	return input.One(snap), nil
 }
 
-// stacksOf are the surroundings of stack pointers.
-func stacksOf(snap *target.Snapshot) (list []target.Range) {
+// stacksOf are the surroundings of stack pointers that lie in no memory which the server tells of: those that a processor
+// translates, or all.
+func stacksOf(snap *target.Snapshot, known []target.Range) (list []target.Range) {
 	for i := range snap.Threads {
 		if sp, ok := snap.Threads[i].Regs.Lookup(snap.Arch.SP); ok {
 			sp &= snap.Arch.AddrMask()
+			if slices.ContainsFunc(known, func(r target.Range) bool { return r.Contains(sp - 1) }) {
+				continue
+			}
 			r := target.RangeOf(sp&^(target.PageSize-1), beyondSP)
 			r.Lo -= min(r.Lo, belowSP)
 			list = append(list, r)
