@@ -101,7 +101,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 // consistent finds flags that exclude one another, and names that are empty.
 func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg"), exclusive(cmd, "demangle", "no-demangle"),
-		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram))
+		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), o.live.consistent())
 }
 
 // formats are the values of --format.

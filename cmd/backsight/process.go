@@ -39,6 +39,14 @@ type processes struct {
 	held       []input.Stream // of remotes, which stand still until these are closed
 }
 
+// consistent finds flags that say nothing.
+func (p *processes) consistent() error {
+	if p.keepHalted && len(p.remotes) == 0 {
+		return errors.New("--keep-halted says of --remote what becomes of the target")
+	}
+	return named("--remote", p.remotes)
+}
+
 // captures are the names of the processes, once for each look.
 func (p *processes) captures() (names []string) {
 	for range p.count {
@@ -87,14 +95,8 @@ func (p *processes) roots() (dirs []string) {
 func (p *processes) open(ctx context.Context, name string, env input.Env) (s input.Stream, ok bool, err error) {
 	if addr, is := strings.CutPrefix(name, remoteName("")); is && slices.Contains(p.remotes, addr) {
 		p.wait(ctx)
-		s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
-		if err != nil {
-			return nil, true, err
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.held = append(p.held, s)
-		return s, true, nil
+		s, err := p.remote(ctx, addr, env)
+		return s, true, err
 	}
 	for _, pid := range p.pids {
 		if name != processName(pid) {
@@ -109,6 +111,20 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		return &running{s, core}, true, err
 	}
 	return nil, false, nil
+}
+
+// remote opens what stands at a GDB server. An interruption ends that, and release waits for it.
+func (p *processes) remote(ctx context.Context, addr string, env input.Env) (input.Stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
+	if err == nil {
+		p.held = append(p.held, s)
+	}
+	return s, err
 }
 
 // release lets all go on that stands still, however the work has ended.

@@ -10,6 +10,7 @@
 package gdbremote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -41,6 +42,8 @@ type Client struct {
 	block int
 	// broken is why nothing is asked any more, nil for nothing.
 	broken error
+	// ctx ends waits, nil: only patience does.
+	ctx context.Context
 
 	mu sync.Mutex // of who reads memory while others do
 	attachment
@@ -57,11 +60,14 @@ type attachment struct {
 	process string
 }
 
-// New speaks over an open connection. arch is the program's, nil where it is not known yet.
-func New(rw Transport, arch *cpu.Arch) (*Client, error) { return patient(rw, arch, DefaultPatience) }
+// New speaks over an open connection. arch is the program's, nil where it is not known yet. ctx ends New.
+func New(ctx context.Context, rw Transport, arch *cpu.Arch) (*Client, error) {
+	return patient(ctx, rw, arch, DefaultPatience)
+}
 
-func patient(rw Transport, arch *cpu.Arch, patience time.Duration) (*Client, error) {
+func patient(ctx context.Context, rw Transport, arch *cpu.Arch, patience time.Duration) (*Client, error) {
 	c := &Client{Patience: patience, c: newConn(rw), features: map[string]string{}}
+	defer c.until(ctx)()
 	if err := c.start(arch); err != nil {
 		rw.Close()
 		return nil, err
@@ -210,7 +216,21 @@ func (c *Client) Next() ([]byte, error) {
 
 // wait begins a wait, which patience bounds.
 func (c *Client) wait() error {
-	return c.failed("nothing", c.c.rw.SetDeadline(time.Now().Add(c.Patience)))
+	err := c.c.rw.SetDeadline(time.Now().Add(c.Patience))
+	if err == nil && c.ctx != nil {
+		err = c.ctx.Err()
+	}
+	return c.failed("nothing", err)
+}
+
+// until has ctx end waits until stop is called.
+func (c *Client) until(ctx context.Context) (stop func()) {
+	c.ctx = ctx
+	done := context.AfterFunc(ctx, func() { _ = c.c.rw.SetDeadline(time.Unix(1, 0)) })
+	return func() {
+		done()
+		c.ctx = nil
+	}
 }
 
 // failed names what was asked for.
@@ -218,6 +238,8 @@ func (c *Client) failed(packet string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case c.ctx != nil && c.ctx.Err() != nil:
+		err = c.ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("the GDB server does not answer %.40q within %v: %w", packet, c.Patience, os.ErrDeadlineExceeded)
 	default:

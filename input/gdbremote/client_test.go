@@ -56,7 +56,7 @@ func arch(t *testing.T) *cpu.Arch {
 // The description says where in the g packet a register is: here sp, then two
 // vectors' worth of something else, then pc.
 func TestRegistersByDescription(t *testing.T) {
-	c, err := New(serve(t, map[string]string{
+	c, err := New(t.Context(), serve(t, map[string]string{
 		"qSupported":                     "PacketSize=1000;qXfer:features:read+",
 		"qXfer:features:read:target.xml": `l<target><include href="core.xml"/></target>`,
 		"qXfer:features:read:core.xml":   `l<feature><reg name="sp" bitsize="32" regnum="2"/><reg name="q" bitsize="128"/><reg name="pc" bitsize="32"/></feature>`,
@@ -78,7 +78,7 @@ func TestRegistersByDescription(t *testing.T) {
 }
 
 func TestMemoryEndsAtTheFirstGap(t *testing.T) {
-	c, err := New(serve(t, map[string]string{"qSupported": "PacketSize=802", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
+	c, err := New(t.Context(), serve(t, map[string]string{"qSupported": "PacketSize=802", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,7 @@ func Dial(ctx context.Context, addr string, arch *cpu.Arch) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { rw.Close() })
-	defer stop()
-	return New(rw, arch)
+	return New(ctx, rw, arch)
 }
 
 func connect(ctx context.Context, addr string) (Transport, error) {

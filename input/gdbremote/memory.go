@@ -4,13 +4,23 @@ import (
 	"fmt"
 )
 
-// Memory reads up to len(dst) bytes at addr and returns how many there were.
+// leastPart is how many bytes are asked for at least where memory ends.
+const leastPart = 256
+
+// Memory reads up to len(dst) bytes at addr and returns how many there were. Servers refuse what is not there
+// as a whole: smaller parts tell where memory ends.
 func (c *Client) Memory(addr uint64, dst []byte) (n int, err error) {
+	most := c.block
 	for n < len(dst) {
-		want := min(c.block, len(dst)-n)
+		want := min(most, len(dst)-n)
 		got, err := c.part(addr+uint64(n), dst[n:n+want])
-		if n += got; err != nil || got < want {
+		switch n += got; {
+		case err != nil:
 			return n, err
+		case got == 0 && want > leastPart:
+			most = want / 2
+		case got < want:
+			return n, nil
 		}
 	}
 	return n, nil

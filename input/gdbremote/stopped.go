@@ -26,8 +26,6 @@ func Open(ctx context.Context, addr string, env *input.Env, opt Options) (input.
 	if err != nil {
 		return nil, wrong(addr, err)
 	}
-	stop := context.AfterFunc(ctx, func() { c.c.rw.Close() })
-	defer stop()
 	s, err := c.Stream(ctx, addr, env, opt)
 	if err == nil {
 		return s, nil
@@ -44,6 +42,7 @@ func wrong(name string, err error) error {
 
 // Stream reads what stands at the server. Closing it leaves the target and ends the connection.
 func (c *Client) Stream(ctx context.Context, name string, env *input.Env, opt Options) (input.Stream, error) {
+	defer c.until(ctx)()
 	p, err := c.stopped(name, env)
 	if err != nil {
 		return nil, wrong(name, err)

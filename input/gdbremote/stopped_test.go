@@ -50,7 +50,7 @@ func FuzzStream(f *testing.F) {
 	e := env()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := &wire{Reader: bytes.NewReader(b)}
-		c, err := New(w, nil)
+		c, err := New(context.Background(), w, nil)
 		if err != nil {
 			return
 		}
@@ -86,7 +86,7 @@ func TestSilence(t *testing.T) {
 		}
 	}()
 	start := time.Now()
-	_, err := patient(client, nil, 50*time.Millisecond)
+	_, err := patient(t.Context(), client, nil, 50*time.Millisecond)
 	if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), `does not answer "qSupported`) || time.Since(start) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
@@ -97,7 +97,7 @@ func TestSilence(t *testing.T) {
 
 // TestBrokenOnce: after an answer did not come, memory is not asked for any more; the target is let go all the same.
 func TestBrokenOnce(t *testing.T) {
-	c, err := patient(serve(t, map[string]string{"qSupported": "PacketSize=1000", "D": "OK"}), arch(t), 50*time.Millisecond)
+	c, err := patient(t.Context(), serve(t, map[string]string{"qSupported": "PacketSize=1000", "D": "OK"}), arch(t), 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

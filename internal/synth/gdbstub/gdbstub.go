@@ -25,6 +25,8 @@ type Server struct {
 	// Answers are those to requests with a beginning, before all others: "qXfer:auxv:read:" is answered as a whole
 	// object. nil ends the connection.
 	Answers map[string][]byte
+	// Silent, if set, tells which requests have no answer.
+	Silent func(request string) bool
 
 	mu       sync.Mutex
 	requests []string
@@ -70,6 +72,9 @@ func (s *Server) serve(c net.Conn) {
 		s.mu.Lock()
 		s.requests = append(s.requests, request)
 		s.mu.Unlock()
+		if s.Silent != nil && s.Silent(request) {
+			continue
+		}
 		if !s.quiet {
 			if _, err := c.Write([]byte{'+'}); err != nil {
 				return
