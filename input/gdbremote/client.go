@@ -95,7 +95,7 @@ func (c *Client) start(arch *cpu.Arch) error {
 	if _, err := c.Ask(anyone); err != nil { // without a thread gdbserver has no description
 		return err
 	}
-	c.block = (min(c.packetSize(), maxBlock*2) - len("m,")) / 2
+	c.block = min(c.packetSize(), 2*maxBlock) / 2 // two hex digits a byte
 	if c.has("qXfer:features:read") {
 		if err := c.describe(); err != nil {
 			return err

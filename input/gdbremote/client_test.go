@@ -78,7 +78,7 @@ func TestRegistersByDescription(t *testing.T) {
 }
 
 func TestMemoryEndsAtTheFirstGap(t *testing.T) {
-	c, err := New(t.Context(), serve(t, map[string]string{"qSupported": "PacketSize=802", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
+	c, err := New(t.Context(), serve(t, map[string]string{"qSupported": "PacketSize=800", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package rtos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,8 +16,9 @@ const (
 	// how much below: a stack, and not the registers of devices.
 	beyondSP = 256 << 10
 	belowSP  = 4 << 10
-	// maxSearched bounds the memory in which tasks are looked for: what microcontrollers have.
+	// maxSearched bounds the memory in which tasks are looked for, maxHeap that behind variables: what microcontrollers have.
 	maxSearched = 16 << 20
+	maxHeap     = 1 << 20
 )
 
 // openStopped reads a machine without an operating system that a debugger's server has stopped: its processors are
@@ -68,7 +70,7 @@ func stacksOf(snap *target.Snapshot, known []target.Range) (list []target.Range)
 	return list
 }
 
-// searched is the memory in which tasks are looked for: all variables of the program, and the memory around them that the
+// searched is the memory in which tasks are looked for: all variables of the program, and the memory behind them that the
 // server tells of, which is a heap's.
 func searched(s *input.Stopped, snap *target.Snapshot) (list []target.Range) {
 	for _, m := range snap.Modules {
@@ -81,26 +83,35 @@ func searched(s *input.Stopped, snap *target.Snapshot) (list []target.Range) {
 				continue
 			}
 			for _, ram := range s.RAM {
-				if ram.Contains(r.Lo) && ram.Hi-ram.Lo <= maxSearched {
-					r = ram
+				if ram.Contains(r.Lo) {
+					r.Hi = max(r.Hi, min(ram.Hi, r.Hi+maxHeap))
 				}
 			}
 			list = append(list, r)
 		}
 	}
-	return list
+	return merged(list)
+}
+
+// merged are ranges without those that lie one over the other.
+func merged(list []target.Range) (out []target.Range) {
+	slices.SortFunc(list, func(a, b target.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	for _, r := range list {
+		if n := len(out) - 1; n >= 0 && r.Lo <= out[n].Hi {
+			out[n].Hi = max(out[n].Hi, r.Hi)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // addRAM reads ranges as a whole.
 func addRAM(ctx context.Context, b *target.Builder, s *input.Stopped, ranges []target.Range) (issues []target.Issue) {
 	read := uint64(0)
-	known := make(map[target.Range]bool)
 	for _, r := range ranges {
 		size := r.Hi - r.Lo
-		if known[r] || ctx.Err() != nil {
-			continue
-		}
-		if known[r] = true; read+size > maxSearched {
+		if read+size > maxSearched || ctx.Err() != nil {
 			return append(issues, target.Issue{Kind: target.IssueCapture, Subject: s.Name,
 				Text: fmt.Sprintf("%s: tasks were looked for in %#x bytes of memory only", s.Name, read)})
 		}
