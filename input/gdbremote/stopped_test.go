@@ -143,3 +143,92 @@ func TestThreads(t *testing.T) {
 		}
 	}
 }
+
+// dialects are what servers answer, as their sources and traces have it.
+var dialects = map[string]struct {
+	answers map[string]string
+	leaves  []string // the last requests
+}{
+	"OpenOCD": {map[string]string{
+		"qSupported":            "PacketSize=4000;qXfer:memory-map:read+;qXfer:features:read+;qXfer:threads:read+;QStartNoAckMode+;vContSupported+",
+		"QStartNoAckMode":       "OK",
+		"Hg":                    "OK",
+		"qXfer:features:read:t": `l<target><architecture>arm</architecture><feature name="org.gnu.gdb.arm.m-profile"><reg name="sp" bitsize="32" regnum="13"/><reg name="lr" bitsize="32"/><reg name="pc" bitsize="32"/><reg name="xPSR" bitsize="32" regnum="25"/></feature><feature name="org.gnu.gdb.arm.m-system"><reg name="msp" bitsize="32"/><reg name="psp" bitsize="32"/></feature></target>`,
+		"qXfer:memory-map":      `l<memory-map><memory type="flash" start="0x8000000" length="0x1000"/><memory type="ram" start="0x8001000" length="0xf7fff000"/></memory-map>`,
+		"qXfer:threads":         `l<threads><thread id="1">Name: idle</thread><thread id="2" name="net"/></threads>`,
+		"?":                     "T05",
+		"qRcmd,76657273696f6e":  "4f70656e204f6e2d43686970204465627567676572", // version
+		"qRcmd,726573756d65":    "OK",                                         // resume
+		"g":                     "000000200100000802000008" + "00000001",
+		"p1a":                   "00100020",
+		"p1b":                   "00200020",
+		"D":                     "OK",
+	}, []string{"qRcmd,726573756d65", "D"}},
+	"gdbserver": {map[string]string{
+		"qSupported":          "PacketSize=47ff;multiprocess+;qXfer:auxv:read+;qXfer:libraries-svr4:read+;qXfer:exec-file:read+;qXfer:threads:read+;qXfer:features:read+",
+		"Hg":                  "OK",
+		"qXfer:features:read": `l<target><architecture>i386:x86-64</architecture><feature name="org.gnu.gdb.i386.core"><reg name="rsp" bitsize="64"/><reg name="rip" bitsize="64"/></feature></target>`,
+		"qXfer:threads":       `l<threads><thread id="p1f.1f" core="0" name="daemon"/></threads>`,
+		"qXfer:auxv":          "l" + strings.Repeat("\x00", 16),
+		"qXfer:libraries":     `l<library-list-svr4 version="1.0" main-lm="0x1"><library name="/lib/libc.so.6" lm="0x2" l_addr="0x7f0000000000" l_ld="0x7f00001d0b80"/></library-list-svr4>`,
+		"qXfer:exec-file":     "l/sbin/daemon",
+		"?":                   "T0bthread:p1f.1f;core:0;",
+		"g":                   "00e0ffffff7f0000" + "3412400000000000",
+		"D;1f":                "OK",
+	}, []string{"D;1f"}},
+	"kgdb": {map[string]string{"qSupported": "", "?": "S05", "qfThreadInfo": "m01,02,-1", "qsThreadInfo": "l", "Hg": "OK",
+		"qThreadExtraInfo,01": "696e6974", "g": strings.Repeat("00", 38*4), "D": "OK"}, []string{"D"}},
+}
+
+// TestDialects: what each server tells is read, and it is left as it wants to be left.
+func TestDialects(t *testing.T) {
+	said := make(map[string]*input.Stopped)
+	for name, d := range dialects {
+		var requests []string
+		c, err := patient(t.Context(), noted{serve(t, d.answers), &requests}, nil, time.Second)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		e := env()
+		if name == "kgdb" { // which tells nothing of the processor
+			e.Files = input.NewFiles(input.FileOptions{Archs: e.Archs, Raw: arch(t)})
+		}
+		p, err := c.stopped(name, e)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		said[name] = p
+		if err := c.Leave(Options{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := len(requests) - len(d.leaves); n < 0 || strings.Join(requests[n:], " ") != strings.Join(d.leaves, " ") {
+			t.Errorf("%s: left by %q", name, requests)
+		}
+	}
+	if p := said["OpenOCD"]; len(p.Threads) != 2 || p.Threads[0].Name != "Name: idle" || p.Threads[1].Name != "net" || !p.Arch.Micro() ||
+		len(p.Readable) != 1 || p.Threads[0].Regs.Val[arm.MSP] != 0x20001000 || p.Threads[0].Regs.Val[arm.SP] != 0x20000000 {
+		t.Errorf("OpenOCD: %+v", p)
+	}
+	if p := said["gdbserver"]; p.PID != 31 || p.Exec != "/sbin/daemon" || len(p.Libraries) != 1 || p.Libraries[0].Bias != 0x7f0000000000 ||
+		p.Fault == nil || p.Fault.Name != "SIGSEGV" || p.Fault.Thread != 31 || !p.Threads[0].Crashed || p.Threads[0].Regs.Val[p.Arch.PC] != 0x401234 {
+		t.Errorf("gdbserver: %+v", p)
+	}
+	if p := said["kgdb"]; len(p.Threads) != 2 || p.Threads[0].Name != "init" || p.Threads[0].ID != 1 {
+		t.Errorf("kgdb: %+v", p)
+	}
+}
+
+// noted remembers what is sent.
+type noted struct {
+	Transport
+	requests *[]string
+}
+
+func (n noted) Write(b []byte) (int, error) {
+	if request, ok := strings.CutPrefix(string(b), "$"); ok {
+		*n.requests = append(*n.requests, request[:strings.LastIndex(request, "#")])
+	}
+	return n.Transport.Write(b)
+}
