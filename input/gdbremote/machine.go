@@ -2,7 +2,9 @@ package gdbremote
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -153,6 +155,9 @@ func (c *Client) Leave(opt Options) error {
 		detach = "D;" + c.process
 	}
 	err := c.Command(detach)
+	if errors.Is(err, io.EOF) {
+		return nil // it has hung up
+	}
 	if err != nil && silent == nil {
 		return fmt.Errorf("the target may stand still: %w", err)
 	}
