@@ -93,7 +93,7 @@ func TestRemoteRefused(t *testing.T) {
 		"neither HOST:PORT":              {"bt", "--remote", "nowhere"},
 		"connection refused":             {"bt", "--remote", "127.0.0.1:1"},
 		"no such file":                   {"bt", "--remote", "unix:" + missing},
-		"EOF":                            {"bt", "--remote", "|true"},
+		`asked for "qSupported`:          {"bt", "--remote", "|true"},
 		"--keep-halted says of --remote": {"bt", "--keep-halted", "x"},
 		"--remote: an empty name":        {"bt", "--remote", ""},
 	} {

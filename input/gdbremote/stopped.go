@@ -63,17 +63,6 @@ type stream struct {
 	err    error
 }
 
-// Next adds what the server did not answer.
-func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
-	snap, err := s.Stream.Next(ctx)
-	s.client.mu.Lock()
-	defer s.client.mu.Unlock()
-	if broken := s.client.broken; err == nil && broken != nil {
-		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: broken.Error()})
-	}
-	return snap, err
-}
-
 func (s *stream) Close() error {
 	s.once.Do(func() { s.err = errors.Join(s.Stream.Close(), s.client.Leave(s.opt), s.client.Close()) })
 	return s.err
@@ -88,7 +77,7 @@ func (c *Client) stopped(name string, env *input.Env) (*input.Stopped, error) {
 	if why.Exited {
 		return nil, errors.New("no program runs there")
 	}
-	p := &input.Stopped{Name: name, Memory: pager{c}, Auxv: c.object("auxv"), Exec: string(c.object("exec-file"))}
+	p := &input.Stopped{Name: name, Memory: pager{c, name}, Auxv: c.object("auxv"), Exec: string(c.object("exec-file"))}
 	if len(p.Auxv) == 0 {
 		p.Auxv = nil
 		c.machine(p)
@@ -213,16 +202,23 @@ func (d *description) arch(archs cpu.Set) *cpu.Arch {
 }
 
 // pager reads memory as the current thread sees it.
-type pager struct{ c *Client }
+type pager struct {
+	c    *Client
+	name string // for messages
+}
 
 // ReadPage implements target.Pager.
 func (p pager) ReadPage(addr uint64, page []byte) (int, error) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
 	if err := p.c.translate(true); err != nil {
-		return 0, err
+		return 0, wrong(p.name, err)
 	}
-	return p.c.Memory(addr, page)
+	n, err := p.c.Memory(addr, page)
+	if err != nil {
+		err = wrong(p.name, err)
+	}
+	return n, err
 }
 
 // file is File for who reads while others read memory.

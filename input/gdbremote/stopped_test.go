@@ -102,7 +102,7 @@ func TestBrokenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.broken = os.ErrDeadlineExceeded
-	if n, err := (pager{c}).ReadPage(0, make([]byte, 8)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+	if n, err := (pager{c: c}).ReadPage(0, make([]byte, 8)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d %v", n, err)
 	}
 	if err := c.Leave(Options{}); err != nil {

@@ -136,8 +136,14 @@ func TestRemoteFails(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := backtrace(t, live, nil); len(got.Frames) == 0 {
+		got := backtrace(t, live, nil)
+		if len(got.Frames) == 0 {
 			t.Errorf("%s: no frame", name)
+		}
+		r := backsight.Report(t.Context(), live, []backsight.Backtrace{got}, nil)
+		said := slices.ContainsFunc(r.Issues, func(i target.Issue) bool { return strings.Contains(i.Text, `asked for "m`) })
+		if gone := name == "gone at the first read"; said != gone {
+			t.Errorf("%s: %v", name, r.Issues)
 		}
 		_ = s.Close() // whose errors are those of a server that is gone
 	}
