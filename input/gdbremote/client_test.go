@@ -27,7 +27,7 @@ func serve(t *testing.T, answers map[string]string) net.Conn {
 					reply = a
 				}
 			}
-			go c.send([]byte(reply))
+			go newConn(server).send([]byte(reply))
 		}
 	}()
 	t.Cleanup(func() { client.Close(); server.Close() })
