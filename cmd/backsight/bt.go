@@ -39,8 +39,8 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 snapshots, one or many, the samples of perf record, the memory of a machine that
 ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
 macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
-compressed. The format is recognised by content; "-" is standard input. A
-running process (-p) and what stands at a GDB server (--remote) are captures, too.`,
+compressed. The format is recognised by content; "-" is standard input.
+Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
