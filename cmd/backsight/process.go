@@ -36,7 +36,7 @@ type processes struct {
 	remotes    []string
 	keepHalted bool
 	mu         sync.Mutex
-	held       []input.Stream // of remotes, which stand still until these are closed
+	held       []io.Closer // of remotes, which stand still until these are closed
 }
 
 // consistent finds flags that say nothing.
@@ -120,6 +120,13 @@ func (p *processes) remote(ctx context.Context, addr string, env input.Env) (inp
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	line, err := rawDevice(addr)
+	if err != nil {
+		return nil, err
+	}
+	if line != nil {
+		p.held = append(p.held, line)
+	}
 	s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
 	if err == nil {
 		p.held = append(p.held, s)
@@ -131,7 +138,7 @@ func (p *processes) remote(ctx context.Context, addr string, env input.Env) (inp
 func (p *processes) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, s := range p.held {
+	for _, s := range slices.Backward(p.held) {
 		_ = s.Close() // who closed it before was told
 	}
 	p.held = nil

@@ -7,9 +7,6 @@ import (
 	"strconv"
 )
 
-// maxFile bounds a file that is read through the server: a library with its debug information.
-const maxFile = 512 << 20
-
 // File reads a file of the machine that the server runs on (vFile, appendix E, "File-I/O"), limit bytes at
 // most; the error is a *Refused where the server has no files, or not this one.
 func (c *Client) File(path string, limit int) (data []byte, err error) {

@@ -38,7 +38,7 @@ func (c *Client) object(object string) []byte {
 	return data
 }
 
-// regions are the ranges of memory that the server tells of, those that are not "ram" if all. What
+// regions are the ranges of memory that the server tells of, all or those of "ram". What
 // lies elsewhere may be registers of devices, which are not to be read; and so may what lies in larger ranges: OpenOCD
 // calls all ram that is no flash.
 func (c *Client) regions(all bool) (list []target.Range) {

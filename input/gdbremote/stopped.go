@@ -128,7 +128,9 @@ func (c *Client) readThreads(p *input.Stopped, why Stop) error {
 			first = t.id
 		}
 		if process, _, ok := strings.Cut(t.id, "."); ok && c.process == "" {
-			_, p.PID = t.number()
+			if _, pid := t.number(); p.Auxv != nil { // QEMU counts clusters of processors, too
+				p.PID = pid
+			}
 			c.process = strings.TrimPrefix(process, "p")
 		}
 	}

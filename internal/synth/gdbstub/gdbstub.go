@@ -55,15 +55,16 @@ func (s *Server) Listen(t testing.TB) (addr string) {
 			if err != nil {
 				return
 			}
-			s.quiet = false
-			s.serve(c)
+			s.Serve(c)
 			c.Close()
 		}
 	}()
 	return l.Addr().String()
 }
 
-func (s *Server) serve(c net.Conn) {
+// Serve serves a connection until it ends.
+func (s *Server) Serve(c io.ReadWriter) {
+	s.quiet = false
 	for r := bufio.NewReader(c); ; {
 		request, err := receive(r)
 		if err != nil {
