@@ -27,6 +27,7 @@ func openStopped(_ context.Context, p *input.Stopped, env *input.Env) (input.Str
 	if len(n.files) == 0 {
 		boundStacks(arch, snap.Threads, n.auxv)
 	}
+	snap.CodeMask = target.AddressMask(arch, highest(s, snap))
 	snap.SortModules()
 	return input.One(snap), nil
 }
@@ -55,6 +56,20 @@ func newStopped(f *file, p *input.Stopped, n *notes) *space {
 	s.add(&b)
 	s.captured = b.Memory(p.Arch)
 	return s
+}
+
+// highest is the highest address of a process, as far as is known.
+func highest(s *space, snap *target.Snapshot) (addr uint64) {
+	for _, p := range s.mapped().Segments() {
+		addr = max(addr, p.Addr+p.Size())
+	}
+	for _, m := range snap.Modules {
+		addr = max(addr, m.Hi)
+	}
+	for i := range snap.Threads {
+		addr = max(addr, snap.StackOf(&snap.Threads[i]).Hi)
+	}
+	return addr
 }
 
 const (
