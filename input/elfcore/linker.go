@@ -15,13 +15,14 @@ func (f *finder) fromLinker() {
 	for _, l := range f.notes.linked {
 		f.linked(l.Name, l.Bias, l.Dynamic)
 	}
-	img := f.binaries.mainProgram("", nil)
+	head := f.space.readMapped(f.notes.auxv[atPhdr] &^ (headerPage - 1))
+	img := f.binaries.mainProgram("", head.buildID)
 	if img == nil {
 		f.found.notFound(f.notes.argv0(), 0, "%s: the executable%s was not found; name it with --exe", f.name, quoted(f.notes.command))
 		return
 	}
 	bias, ok := f.binaries.placed(img)
-	if !ok {
+	if !ok || head.buildID == nil && !f.space.sameBuild(&head, img) {
 		f.found.notUsed(img.Path, "%s: its entry point %#x does not fit the core's %#x: another build; not used",
 			img.Path, img.Entry, f.notes.auxv[atEntry])
 		return
@@ -52,6 +53,9 @@ const (
 )
 
 const (
+	// headerPage is the least size of a page: program headers share the first one with the ELF header.
+	headerPage = 4096
+
 	maxDynamic = 512  // entries of a dynamic section
 	maxLinked  = 4096 // modules of a program
 	// maxSegments is how many mappings without a gap may belong to one module.

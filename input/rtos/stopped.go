@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/target"
@@ -33,6 +34,7 @@ func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.S
 	}
 	snap := &target.Snapshot{Arch: p.Arch, PID: s.PID, Threads: s.Threads, Modules: p.Modules, Fault: s.Fault, Issues: p.Issues}
 	snap.SortModules()
+	otherCode(snap, s.Memory)
 	for i := range snap.Threads {
 		if t := &snap.Threads[i]; t.Name == "" && s.Threads[i].ID == 0 {
 			t.Name = "processor"
@@ -51,6 +53,50 @@ func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.S
 		return nil, ctx.Err()
 	}
 	return input.One(snap), nil
+}
+
+const (
+	// compared is how many bytes of code are compared on either side of a PC, and tolerated how many of them may
+	// differ: a debugger's breakpoints.
+	compared  = 32
+	tolerated = 8
+)
+
+// otherCode leaves binaries out whose code is not that of the machine where a processor stands. A kernel of Linux
+// changes its own code.
+func otherCode(snap *target.Snapshot, memory target.Pager) {
+	for i := range snap.Threads {
+		pc, _, _ := snap.Arch.PCOf(&snap.Threads[i].Regs)
+		m, ok := snap.ModuleAt(pc)
+		if !ok || kernel.Banner(m.Image) != "" {
+			continue
+		}
+		seg, ok := m.Image.Segments.At(m.ToImage(pc))
+		if !ok || seg.Write || !seg.Exec {
+			continue
+		}
+		at := max(seg.Addr, m.ToImage(pc)-min(m.ToImage(pc), compared))
+		want := seg.Data[min(at-seg.Addr, uint64(len(seg.Data))):]
+		want = want[:min(len(want), 2*compared)]
+		got := make([]byte, len(want))
+		if n, _ := memory.ReadPage(m.ToTarget(at), got); n < len(got) {
+			continue
+		}
+		if differing(got, want) > tolerated {
+			snap.Modules = slices.DeleteFunc(snap.Modules, func(o *target.Module) bool { return o == m })
+			snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueNotUsed, Subject: m.Name,
+				Text: fmt.Sprintf("%s: another build than the machine's, whose code at %#x is not this one; not used", m.Name, m.ToTarget(at))})
+		}
+	}
+}
+
+func differing(a, b []byte) (n int) {
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
 }
 
 // stacksOf are the surroundings of stack pointers that lie in no memory which the server tells of: those that a processor

@@ -90,6 +90,9 @@ func (r *remoteFirmware) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := stoppedReport(ctx, t, s)
+	if r.name == "m3" && r.kernel == "freertos" {
+		r.otherBuild(ctx, t, c, env)
+	}
 	before := c.Traffic()
 	if s, err = c.Stream(ctx, "qemu", &env, gdbremote.Options{}); err != nil {
 		t.Fatal(err)
@@ -103,6 +106,20 @@ func (r *remoteFirmware) check(t *testing.T) {
 	t.Logf("%d round trips, %d kB", traffic.Trips-before.Trips, (traffic.Bytes-before.Bytes)>>10)
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// otherBuild: a binary whose code is not what the machine executes is not used.
+func (r *remoteFirmware) otherBuild(ctx context.Context, t *testing.T, c *stepper.Client, env input.Env) {
+	t.Helper()
+	env.Files = opened(t, input.FileOptions{Exe: strings.Replace(r.elf, "freertos", "threadx", 1)})
+	s, err := c.Stream(ctx, "qemu", &env, gdbremote.Options{KeepHalted: true}) // not closed: the connection is used again
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := stoppedReport(ctx, t, s)
+	if !slices.ContainsFunc(got.Issues, otherBuild) || len(got.Snapshot.Modules) != 0 {
+		t.Errorf("by another build: %v", got.Issues)
 	}
 }
 
