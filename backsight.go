@@ -38,6 +38,7 @@ import (
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/espcore"
 	"github.com/backsight/backsight/input/faultlog"
+	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/listing"
 	"github.com/backsight/backsight/input/machcore"
@@ -144,6 +145,12 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env input.Env) (i
 // content.
 func OpenMemory(ctx context.Context, env input.Env) (input.Stream, error) {
 	return input.OpenMemory(ctx, complete(env))
+}
+
+// OpenRemote opens what a GDB server has stopped: HOST:PORT, unix:PATH, the path of a serial device, or |COMMAND. Memory
+// is read as a walk asks for it, so that the target stands until the Stream is closed.
+func OpenRemote(ctx context.Context, addr string, env input.Env, opt gdbremote.Options) (input.Stream, error) {
+	return gdbremote.Open(ctx, addr, complete(env), opt)
 }
 
 // complete fills in what a caller left to Backsight.

@@ -2,12 +2,14 @@ package backsight
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/diagnose"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
@@ -52,7 +54,18 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
 	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
+	r.Issues = append(r.Issues, brokenOff(snap)...)
 	return r
+}
+
+// brokenOff tells that memory could not be read any more, of which there may have been more. A Pager's other errors are of
+// memory that is not there.
+func brokenOff(snap *target.Snapshot) []target.Issue {
+	var err *input.Error
+	if snap.Memory == nil || !errors.As(snap.Memory.Err(), &err) {
+		return nil
+	}
+	return []target.Issue{{Kind: target.IssueCapture, Subject: err.Path, Text: err.Error()}}
 }
 
 // giveReasons says why the threads crashed: the one that snap's fault hit, and those that have a fault of their own.

@@ -232,6 +232,18 @@ func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []targ
 	return img, ref.damage(img)
 }
 
+// Given is Use for the bytes of a file of another machine.
+func (f *Files) Given(data []byte, ref BinaryRef) (img *image.Image, issues []target.Issue) {
+	img, err := f.Parse(ref.Name, data)
+	if err == nil {
+		err = ref.accepts(img)
+	}
+	if err != nil {
+		return nil, []target.Issue{ref.notUsed(ref.Name, err)}
+	}
+	return img, ref.damage(img)
+}
+
 func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 	if ref.Offset != 0 {
 		return f.within(path, ref)

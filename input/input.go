@@ -35,7 +35,7 @@ type Env struct {
 type Format struct {
 	Name string
 	// Sniff tells by the head of the file (at least 64 bytes where there are so
-	// many) whether it is this format. It is nil where no file is: see OpenMemory.
+	// many) whether it is this format. It is nil where no file is: see OpenMemory, OpenStopped.
 	Sniff func(head []byte) bool
 	// Set tells of a file that is one of several, which are one capture together: a name that all of
 	// them have, and no file of another capture; "" for all other files. It is nil where a format
@@ -50,6 +50,9 @@ type Format struct {
 	// never is that. It returns ErrUnrecognised where another format is to be asked.
 	// The Stream must not close ram.
 	OpenMemory func(ctx context.Context, ram *RAM, env *Env) (Stream, error)
+	// OpenStopped starts reading what a debugger's server has stopped; nil where the format never
+	// is that. It returns ErrUnrecognised where another format is to be asked.
+	OpenStopped func(ctx context.Context, s *Stopped, env *Env) (Stream, error)
 }
 
 // Reports are those of a text, in order.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/lab/gdbremote"
 	"github.com/backsight/backsight/lab/kernelsteps"
+	"github.com/backsight/backsight/lab/stepper"
 	"github.com/backsight/backsight/target"
 )
 
@@ -34,7 +34,7 @@ func runKernelSteps(args []string) error {
 	if err != nil {
 		return err
 	}
-	client, err := gdbremote.Dial(ctx, *server, snap.Arch)
+	client, err := stepper.Dial(ctx, *server, snap.Arch)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ var commands = []struct {
 	{"readers", "how right other programs are that unwind by our tables: GDB, a minidump's stack walker", runReaders},
 	{"kernelsteps", "steps a Linux kernel in QEMU: backtraces at each instruction; lab/kernels.sh starts it", runKernelSteps},
 	{"crashes", "writes docs/crashes.md: ten crashes as GDB, eu-stack and Backsight tell of them", runCrashes},
+	{"remote", "programs that stand at a GDB server beside snapshots of them: frames, round trips", runRemote},
 	{"readobj", "FILE…  unwind information of PE files as we and llvm-readobj read it", runReadobj},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }

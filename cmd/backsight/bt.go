@@ -39,7 +39,8 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 snapshots, one or many, the samples of perf record, the memory of a machine that
 ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
 macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
-compressed. The format is recognised by content; "-" is standard input.`,
+compressed. The format is recognised by content; "-" is standard input.
+Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
@@ -49,6 +50,8 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt vmcore
   backsight bt -p 1234
   backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
+  backsight bt --remote localhost:3333 -e firmware.elf
+  backsight bt -e fw.elf --remote '|openocd -f board.cfg -c "gdb_port pipe"'
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
@@ -56,7 +59,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			o.live.pids = o.sample.running(captures)
-			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids) == 0 {
+			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids)+len(o.live.remotes) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
 			if err := cmp.Or(o.consistent(cmd, captures), o.sample.check(cmd)); err != nil {
@@ -67,6 +70,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
+			defer o.live.release()
 			return s.run(cmd.Context(), captures)
 		},
 	}
@@ -74,6 +78,8 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	f.SortFlags = false
 	o.files.add(f)
 	o.memory.add(f)
+	f.StringArrayVar(&o.live.remotes, "remote", nil, "what a GDB server has stopped: `ADDR`, as HOST:PORT, unix:PATH, a serial device or |COMMAND (repeatable)")
+	f.BoolVar(&o.live.keepHalted, "keep-halted", false, "with --remote: leave the target as it stands, and do not let it go on")
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
 	o.choice.add(f)
@@ -96,7 +102,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 // consistent finds flags that exclude one another, and names that are empty.
 func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg"), exclusive(cmd, "demangle", "no-demangle"),
-		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram))
+		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), o.live.consistent())
 }
 
 // formats are the values of --format.

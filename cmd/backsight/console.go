@@ -28,12 +28,8 @@ func openConsole(ctx context.Context, path string, toEnd bool, env input.Env) (i
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	if fd := int(f.Fd()); term.IsTerminal(fd) {
-		before, err := term.MakeRaw(fd)
-		if err != nil {
-			return nil, errors.Join(fileError(path, err), f.Close())
-		}
-		return &serialLine{f, func() error { return term.Restore(fd, before) }}, nil
+	if line, is, err := raw(f); is {
+		return line, err
 	}
 	st, err := f.Stat()
 	if err != nil {
@@ -52,6 +48,39 @@ func openConsole(ctx context.Context, path string, toEnd bool, env input.Env) (i
 		return f, nil
 	}
 	return &growing{path: path, file: f, done: make(chan struct{})}, nil
+}
+
+// raw sets a serial line to pass on all bytes as they come; is is false for a file that is none.
+func raw(f *os.File) (line *serialLine, is bool, err error) {
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) {
+		return nil, false, nil
+	}
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, true, errors.Join(fileError(f.Name(), err), f.Close())
+	}
+	return &serialLine{f, func() error { return term.Restore(fd, before) }}, true, nil
+}
+
+// rawDevice sets the serial line of a path, for who opens it besides; nil where it is none.
+func rawDevice(path string) (io.Closer, error) {
+	st, err := os.Stat(path)
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, consoleFlags|os.O_RDWR, 0)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	line, is, err := raw(f)
+	if err != nil {
+		return nil, err
+	}
+	if !is {
+		return f, nil
+	}
+	return line, nil
 }
 
 // noCapture refuses a file of which another format than a console's log makes a capture.

@@ -7,11 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
@@ -28,6 +32,19 @@ type processes struct {
 	count int           // of looks
 	next  time.Time     // when to look again
 	left  int           // processes of this look
+
+	remotes    []string
+	keepHalted bool
+	mu         sync.Mutex
+	held       []io.Closer // of remotes, which stand still until these are closed
+}
+
+// consistent finds flags that say nothing.
+func (p *processes) consistent() error {
+	if p.keepHalted && len(p.remotes) == 0 {
+		return errors.New("--keep-halted says of --remote what becomes of the target")
+	}
+	return named("--remote", p.remotes)
 }
 
 // captures are the names of the processes, once for each look.
@@ -35,6 +52,9 @@ func (p *processes) captures() (names []string) {
 	for range p.count {
 		for _, pid := range p.pids {
 			names = append(names, processName(pid))
+		}
+		for _, addr := range p.remotes {
+			names = append(names, remoteName(addr))
 		}
 	}
 	return names
@@ -46,13 +66,15 @@ func (p *processes) wait(ctx context.Context) {
 		p.left--
 		return
 	}
-	p.left = len(p.pids) - 1
+	p.left = len(p.pids) + len(p.remotes) - 1
 	select {
 	case <-time.After(time.Until(p.next)):
 	case <-ctx.Done():
 	}
 	p.next = time.Now().Add(p.every)
 }
+
+func remoteName(addr string) string { return "remote " + addr }
 
 func processName(pid int) string { return "process " + strconv.Itoa(pid) }
 
@@ -71,6 +93,11 @@ func (p *processes) roots() (dirs []string) {
 
 // open opens a process as a capture, which the name stands for; ok is false for the name of a file.
 func (p *processes) open(ctx context.Context, name string, env input.Env) (s input.Stream, ok bool, err error) {
+	if addr, is := strings.CutPrefix(name, remoteName("")); is && slices.Contains(p.remotes, addr) {
+		p.wait(ctx)
+		s, err := p.remote(ctx, addr, env)
+		return s, true, err
+	}
 	for _, pid := range p.pids {
 		if name != processName(pid) {
 			continue
@@ -84,6 +111,37 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		return &running{s, core}, true, err
 	}
 	return nil, false, nil
+}
+
+// remote opens what stands at a GDB server. An interruption ends that, and release waits for it.
+func (p *processes) remote(ctx context.Context, addr string, env input.Env) (input.Stream, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	line, err := rawDevice(addr)
+	if err != nil {
+		return nil, err
+	}
+	if line != nil {
+		p.held = append(p.held, line)
+	}
+	s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
+	if err == nil {
+		p.held = append(p.held, s)
+	}
+	return s, err
+}
+
+// release lets all go on that stands still, however the work has ended.
+func (p *processes) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range slices.Backward(p.held) {
+		_ = s.Close() // who closed it before was told
+	}
+	p.held = nil
 }
 
 // running is the stream of a process: its snapshot has the threads' names, and no fault.

@@ -38,11 +38,19 @@ func (b *binaries) mapped(path string, buildID []byte) *image.Image {
 
 func (b *binaries) look(ref input.BinaryRef) *image.Image {
 	img, issues := b.files.Find(ref)
+	if img == nil && b.notes.file != nil && strings.HasPrefix(ref.Name, "/") {
+		if data, err := b.notes.file(ref.Name, maxRemote); err == nil {
+			img, issues = b.files.Given(data, ref)
+		}
+	}
 	if img == nil {
 		b.found.list = append(b.found.list, issues...)
 	}
 	return img
 }
+
+// maxRemote bounds a binary that is read through a server.
+const maxRemote = 256 << 20
 
 // silently opens a binary that helps but is not needed: its absence is no issue.
 func (b *binaries) silently(name string) *image.Image {

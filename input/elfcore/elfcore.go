@@ -27,7 +27,7 @@ import (
 
 // Format describes this package to input.Open.
 func Format() input.Format {
-	return input.Format{Name: "elfcore", Sniff: sniff, Open: open}
+	return input.Format{Name: "elfcore", Sniff: sniff, Open: open, OpenStopped: openStopped}
 }
 
 // sniff: an ELF file of type ET_CORE.

@@ -12,19 +12,25 @@ import (
 // fromLinker finds the modules of a core without NT_FILE: the executable by the
 // auxiliary vector, the others by the dynamic linker's list.
 func (f *finder) fromLinker() {
-	img := f.binaries.mainProgram("", nil)
+	for _, l := range f.notes.linked {
+		f.linked(l.Name, l.Bias, l.Dynamic)
+	}
+	head := f.space.readMapped(f.notes.auxv[atPhdr] &^ (headerPage - 1))
+	img := f.binaries.mainProgram("", head.buildID)
 	if img == nil {
 		f.found.notFound(f.notes.argv0(), 0, "%s: the executable%s was not found; name it with --exe", f.name, quoted(f.notes.command))
 		return
 	}
 	bias, ok := f.binaries.placed(img)
-	if !ok {
+	if !ok || head.buildID == nil && !f.space.sameBuild(&head, img) {
 		f.found.notUsed(img.Path, "%s: its entry point %#x does not fit the core's %#x: another build; not used",
 			img.Path, img.Entry, f.notes.auxv[atEntry])
 		return
 	}
 	f.modules.add(img.Path, img, bias)
-	f.linkMap(img, bias)
+	if len(f.notes.linked) == 0 {
+		f.linkMap(img, bias)
+	}
 	f.interpreter(elf.LinkInfoOf(img).Interp)
 }
 
@@ -47,6 +53,9 @@ const (
 )
 
 const (
+	// headerPage is the least size of a page: program headers share the first one with the ELF header.
+	headerPage = 4096
+
 	maxDynamic = 512  // entries of a dynamic section
 	maxLinked  = 4096 // modules of a program
 	// maxSegments is how many mappings without a gap may belong to one module.

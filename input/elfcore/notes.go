@@ -3,6 +3,7 @@ package elfcore
 import (
 	"bytes"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 )
@@ -38,6 +39,9 @@ type notes struct {
 	auxv     auxv
 	files    []fileMapping
 	codeMask uint64
+	// linked is the dynamic linker's list of libraries, and file reads files, where a server does.
+	linked []input.Library
+	file   func(path string, limit int) ([]byte, error)
 }
 
 // threadNotes is what the notes say of a thread.
@@ -197,6 +201,8 @@ const (
 	atPhnum       = 5
 	atBase        = 7
 	atEntry       = 9
+	atPlatform    = 15
+	atRandom      = 25
 	atExecFn      = 31
 	atSysinfoEhdr = 33
 

@@ -14,6 +14,8 @@ type space struct {
 	loads []phdr
 	// captured is what the core itself holds of memory.
 	captured *target.Memory
+	// pages reads the memory of a process that is stopped; nil for a core.
+	pages target.Pager
 	// ranges has the permissions of every mapping, captured or not, and no bytes; nil
 	// until somebody asks.
 	ranges *target.Memory
@@ -21,7 +23,9 @@ type space struct {
 
 func newSpace(f *file, arch *cpu.Arch, loads []phdr) *space {
 	s := &space{file: f, arch: arch, loads: loads}
-	s.captured = s.build(target.Builder{})
+	var b target.Builder
+	s.add(&b)
+	s.captured = b.Memory(arch)
 	return s
 }
 
@@ -37,20 +41,29 @@ func (s *space) memory(modules []*target.Module) *target.Memory {
 		return s.captured
 	}
 	var b target.Builder
+	if s.pages != nil {
+		s.add(&b) // what files have is not asked for
+	}
 	for _, m := range modules {
 		b.AddConstant(m)
 	}
-	return s.build(b)
+	if s.pages == nil {
+		s.add(&b)
+	}
+	return b.Memory(s.arch)
 }
 
-// build adds what was captured to b.
-func (s *space) build(b target.Builder) *target.Memory {
+// add adds what was captured to b.
+func (s *space) add(b *target.Builder) {
 	b.Grow(len(s.loads))
 	for _, p := range s.loads {
+		if s.pages != nil {
+			b.AddPaged(p.vaddr, p.memsz, s.pages, p.perm())
+			continue
+		}
 		data := s.file.bytes(p.off, min(p.filesz, p.memsz))
 		b.Add(p.vaddr&s.arch.AddrMask(), data, 0, p.perm())
 	}
-	return b.Memory(s.arch)
 }
 
 // mapped is the address space with what program headers say of it and no bytes.

@@ -16,7 +16,7 @@ import (
 // it: each task of a kernel is a thread, and so is the processor where its registers are
 // given.
 func Format() input.Format {
-	return input.Format{Name: "ram", OpenMemory: openMemory}
+	return input.Format{Name: "ram", OpenMemory: openMemory, OpenStopped: openStopped}
 }
 
 func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {

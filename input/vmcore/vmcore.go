@@ -29,7 +29,7 @@ import (
 // Format describes this package to input.Open. It comes before elfcore, whose files look
 // alike.
 func Format() input.Format {
-	return input.Format{Name: "vmcore", Sniff: sniff, Set: setOf, Open: open, OpenMemory: openMemory}
+	return input.Format{Name: "vmcore", Sniff: sniff, Set: setOf, Open: open, OpenMemory: openMemory, OpenStopped: openStopped}
 }
 
 // open reads a dump.

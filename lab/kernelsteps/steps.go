@@ -15,14 +15,14 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/lab/gdbremote"
+	"github.com/backsight/backsight/lab/stepper"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
 // Kernel is a kernel that runs.
 type Kernel struct {
-	Server *gdbremote.Client
+	Server *stepper.Client
 	// Snap is out of a dump of the machine's memory: kernel and modules as they lie in memory.
 	Snap *target.Snapshot
 	// Steps bounds the instructions of a function that are stepped.

@@ -17,8 +17,9 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/lab/child"
-	"github.com/backsight/backsight/lab/gdbremote"
+	"github.com/backsight/backsight/lab/stepper"
 	"github.com/backsight/backsight/lab/truth"
 )
 
@@ -33,6 +34,10 @@ type Job struct {
 	System   bool
 	// Steps bounds the instructions executed, Keep the captures.
 	Steps, Keep int
+	// Args are the program's arguments.
+	Args []string
+	// Sampled, if set, is told of each sample while the program stands there.
+	Sampled func(server *gdbremote.Client, s *truth.Snapshot) error
 }
 
 // Recording is what a job gave.
@@ -75,7 +80,7 @@ func Run(ctx context.Context, job Job) (*Recording, error) {
 }
 
 // start runs QEMU and connects to it. wait reaps it once ctx is done.
-func start(ctx context.Context, job *Job, arch *cpu.Arch) (*gdbremote.Client, func(), error) {
+func start(ctx context.Context, job *Job, arch *cpu.Arch) (*stepper.Client, func(), error) {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
 		return nil, nil, err
@@ -86,6 +91,7 @@ func start(ctx context.Context, job *Job, arch *cpu.Arch) (*gdbremote.Client, fu
 		args = append(args, "-S", "-gdb", "unix:"+socket+",server=on,wait=off", "-kernel", job.ELF)
 	} else {
 		args = append(args, "-seed", "1", "-g", socket, job.ELF)
+		args = append(args, job.Args...)
 	}
 	cmd := child.Command(ctx, job.Emulator[0], args...)
 	cmd.Env = []string{}
@@ -99,7 +105,7 @@ func start(ctx context.Context, job *Job, arch *cpu.Arch) (*gdbremote.Client, fu
 	}
 	dial, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	client, err := gdbremote.Dial(dial, "unix:"+socket, arch)
+	client, err := stepper.Dial(dial, "unix:"+socket, arch)
 	if err != nil {
 		cmd.Process.Kill()
 		wait()
@@ -113,7 +119,7 @@ type recorder struct {
 	job    *Job
 	img    *image.Image
 	arch   *cpu.Arch
-	client *gdbremote.Client
+	client *stepper.Client
 	kinds  *kinds
 	shadow shadow
 	pick   picker
@@ -123,7 +129,7 @@ type recorder struct {
 	top uint64
 }
 
-func newRecorder(job *Job, img *image.Image, client *gdbremote.Client) *recorder {
+func newRecorder(job *Job, img *image.Image, client *stepper.Client) *recorder {
 	function := func(pc uint64) uint64 {
 		s, _ := img.Symbols.At(pc)
 		return s.Addr

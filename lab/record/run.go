@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/lab/gdbremote"
+	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/lab/truth"
 )
 
@@ -158,6 +158,9 @@ func (r *recorder) sample() error {
 	r.memory(s)
 	r.snaps = append(r.snaps, s)
 	r.answers = append(r.answers, r.answer(kind, own))
+	if r.job.Sampled != nil {
+		return r.job.Sampled(r.client.Client, s)
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // wire is a server that has said what it will say.
@@ -15,6 +16,7 @@ type wire struct {
 
 func (w *wire) Write(b []byte) (int, error) { return w.sent.Write(b) }
 func (w *wire) Close() error                { return nil }
+func (w *wire) SetDeadline(time.Time) error { return nil }
 
 // TestReceive: packets are unescaped and expanded; damaged ones are refused.
 func TestReceive(t *testing.T) {
@@ -24,7 +26,8 @@ func TestReceive(t *testing.T) {
 		{"run length: 0* is 0 and three more", "$0* #7a", "0000", ""},
 		{"escape", "$}\x03#80", "#", ""},
 		{"empty: the request is not known", "$#00", "", ""},
-		{"wrong sum", "$OK#9b", "", "checksum"},
+		{"wrong sum, then right", "$OK#9b$OK#9a", "OK", ""},
+		{"wrong each time", "$OK#9b$OK#9b$OK#9b$OK#9b", "", "damaged"},
 		{"a run of nothing", "$* #4a", "", "run length"},
 		{"cut", "$OK#9", "", "EOF"},
 	} {

@@ -27,7 +27,7 @@ func serve(t *testing.T, answers map[string]string) net.Conn {
 					reply = a
 				}
 			}
-			go c.send([]byte(reply))
+			go newConn(server).send([]byte(reply))
 		}
 	}()
 	t.Cleanup(func() { client.Close(); server.Close() })
@@ -56,7 +56,7 @@ func arch(t *testing.T) *cpu.Arch {
 // The description says where in the g packet a register is: here sp, then two
 // vectors' worth of something else, then pc.
 func TestRegistersByDescription(t *testing.T) {
-	c, err := New(serve(t, map[string]string{
+	c, err := New(t.Context(), serve(t, map[string]string{
 		"qSupported":                     "PacketSize=1000;qXfer:features:read+",
 		"qXfer:features:read:target.xml": `l<target><include href="core.xml"/></target>`,
 		"qXfer:features:read:core.xml":   `l<feature><reg name="sp" bitsize="32" regnum="2"/><reg name="q" bitsize="128"/><reg name="pc" bitsize="32"/></feature>`,
@@ -78,7 +78,7 @@ func TestRegistersByDescription(t *testing.T) {
 }
 
 func TestMemoryEndsAtTheFirstGap(t *testing.T) {
-	c, err := New(serve(t, map[string]string{"qSupported": "PacketSize=1000", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
+	c, err := New(t.Context(), serve(t, map[string]string{"qSupported": "PacketSize=800", "m1000,": strings.Repeat("ab", 1024), "m1400,": "E14"}), arch(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +88,16 @@ func TestMemoryEndsAtTheFirstGap(t *testing.T) {
 	}
 }
 
-// TestStops: a stop reply tells the signal, or that the program has ended.
+// TestStops: a stop reply tells the signal, and which thread it was, or that the program has ended.
 func TestStops(t *testing.T) {
-	for reply, want := range map[string]Stop{"T05thread:01;": {Signal: 5}, "S0b": {Signal: 11}, "W00": {Exited: true}} {
-		c, err := New(serve(t, map[string]string{"qSupported": "x", "s": reply}), arch(t))
-		if err != nil {
-			t.Fatal(err)
+	for reply, want := range map[string]Stop{"T05thread:01;": {Signal: 5, Thread: "01"}, "S0b": {Signal: 11}, "W00": {Exited: true}} {
+		if got, ok := ParseStop([]byte(reply)); !ok || got != want {
+			t.Errorf("%s: %+v %v", reply, got, ok)
 		}
-		if got, err := c.Step(0); err != nil || got != want {
-			t.Errorf("%s: %+v %v", reply, got, err)
+	}
+	for _, reply := range []string{"", "T", "Txx", "OK!", "Q05"} {
+		if got, ok := ParseStop([]byte(reply)); ok {
+			t.Errorf("%q: %+v", reply, got)
 		}
 	}
 }
