@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Frame is what a line says of a frame. What it does not say is "", 0, or −1.
@@ -65,8 +66,7 @@ func withoutProcess(line string) string {
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
 	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
-	for _, i := range byStart[line[0]] {
-		form := &forms[i]
+	for _, form := range patterns()[line[0]] {
 		if form.starts == "" && !bracketed {
 			continue
 		}
@@ -82,19 +82,25 @@ func parseAt(line string) (f Frame, ok bool) {
 	return f, false
 }
 
-// byStart are the forms of lines that begin with a byte, in their order.
-var byStart = formsByStart()
+// compiled is a form with its pattern.
+type compiled struct {
+	*form
+	pattern
+}
 
-func formsByStart() (list [256][]int) {
-	for c := range list {
-		for i := range forms {
-			if forms[i].starts == "" || strings.IndexByte(forms[i].starts, byte(c)) >= 0 {
-				list[c] = append(list[c], i)
+// patterns are the forms of lines that begin with a byte, in their order.
+var patterns = sync.OnceValue(func() *[256][]*compiled {
+	var list [256][]*compiled
+	for i := range forms {
+		f := &compiled{&forms[i], compile(forms[i].text)}
+		for c := range list {
+			if f.starts == "" || strings.IndexByte(f.starts, byte(c)) >= 0 {
+				list[c] = append(list[c], f)
 			}
 		}
 	}
-	return list
-}
+	return &list
+})
 
 // frame is what the verbs of a form stand for.
 func (form *form) frame(v *found) Frame {
