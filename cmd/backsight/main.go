@@ -156,7 +156,7 @@ wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	all := commands(root, stdout, stderr)
+	all := commands(stdout, stderr)
 	one := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && args[0] == c.name })
 	if one >= 0 {
 		all = all[one : one+1]
@@ -180,7 +180,7 @@ type command struct {
 	make func() *cobra.Command
 }
 
-func commands(root *cobra.Command, stdout, stderr io.Writer) []command {
+func commands(stdout, stderr io.Writer) []command {
 	return []command{
 		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
 		{"explain", func() *cobra.Command { return newExplain(stdout, stderr) }},
@@ -193,7 +193,9 @@ func commands(root *cobra.Command, stdout, stderr io.Writer) []command {
 		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
 		{"schema", newSchema},
 		{"version", newVersion},
-		{"man", func() *cobra.Command { return newMan(root) }},
+		{"man", func() *cobra.Command {
+			return newMan(func() *cobra.Command { return newRoot(stdout, stderr, nil) })
+		}},
 	}
 }
 
