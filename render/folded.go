@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/binary"
+	"io"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 type Stacks struct {
 	known  map[string]*stack // by the numbers of the program's and the frames' texts
 	list   []*stack
-	frames map[frameKey]*stackFrame
+	frames map[frameKey]*stackFrame // the first of each place
+	others map[namedKey]*stackFrame
 	texts  map[string]uint32
 	key    []byte
 }
@@ -27,16 +29,26 @@ type stack struct {
 	count   int
 }
 
-// frameKey tells frames apart: what is inlined in them follows from where they call.
+// frameKey is where a frame calls, which tells what is inlined there.
 type frameKey struct {
 	module *target.Module
 	addr   uint64
-	name   string // the capture may list other ones
-	guess  bool
+}
+
+// givenName is what else tells frames apart, which few do: the capture may list several names for a place.
+type givenName struct {
+	name  string
+	guess bool
+}
+
+type namedKey struct {
+	frameKey
+	givenName
 }
 
 // stackFrame is a frame with what was inlined there, outermost first.
 type stackFrame struct {
+	given  givenName
 	places []stackPlace
 	text   string // the names, as folded stacks have them
 	number uint32 // of the text
@@ -63,7 +75,7 @@ func (s *Stacks) Add(r *report.Report) {
 		return
 	}
 	if s.known == nil {
-		*s = Stacks{known: map[string]*stack{}, frames: map[frameKey]*stackFrame{}, texts: map[string]uint32{}}
+		*s = Stacks{known: map[string]*stack{}, frames: map[frameKey]*stackFrame{}, others: map[namedKey]*stackFrame{}, texts: map[string]uint32{}}
 	}
 	program := foldedName(programName(r.Snapshot))
 	for i := range r.Threads {
@@ -105,35 +117,46 @@ func (s *Stacks) number(text string) uint32 {
 // frame is what stacks have of a frame.
 func (s *Stacks) frame(f *report.Frame) *stackFrame {
 	tag, _ := doubt(f)
-	key := frameKey{f.Module, f.CallSite, f.Function, strings.HasSuffix(tag, "?]")}
+	key, given := frameKey{f.Module, f.CallSite}, givenName{f.Function, strings.HasSuffix(tag, "?]")}
 	if f.Module == nil && f.Function == "" { // all of these have one text
 		key.addr = 0
 	}
-	out := s.frames[key]
-	if out == nil {
-		out = newStackFrame(f, key.addr)
-		out.number = s.number(out.text)
+	first := s.frames[key]
+	if first != nil && first.given == given {
+		return first
+	}
+	if other := s.others[namedKey{key, given}]; other != nil {
+		return other
+	}
+	out := newStackFrame(f, key.addr)
+	if out.given, out.number = given, s.number(out.text); first == nil {
 		s.frames[key] = out
+	} else {
+		s.others[namedKey{key, given}] = out
 	}
 	return out
 }
 
-// AppendFolded appends the stacks in the form that flamegraph.pl, speedscope and inferno read,
+// WriteFolded writes the stacks in the form that flamegraph.pl, speedscope and inferno read,
 // one a line: program;outermost;…;innermost count.
-func (s *Stacks) AppendFolded(dst []byte) []byte {
+func (s *Stacks) WriteFolded(w io.Writer) (err error) {
+	var line []byte
 	for _, st := range s.list {
-		if st.program != "" {
-			dst = append(append(dst, st.program...), ';')
+		if line = line[:0]; st.program != "" {
+			line = append(append(line, st.program...), ';')
 		}
 		for i, f := range st.frames {
 			if i > 0 {
-				dst = append(dst, ';')
+				line = append(line, ';')
 			}
-			dst = append(dst, f.text...)
+			line = append(line, f.text...)
 		}
-		dst = append(strconv.AppendInt(append(dst, ' '), int64(st.count), 10), '\n')
+		line = append(strconv.AppendInt(append(line, ' '), int64(st.count), 10), '\n')
+		if _, err = w.Write(line); err != nil {
+			return err
+		}
 	}
-	return dst
+	return nil
 }
 
 // newStackFrame makes what stacks have of a frame.

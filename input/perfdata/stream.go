@@ -283,19 +283,12 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 
 // thread is a sample as a thread; arch is nil where there is nothing to walk.
 func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, arch *cpu.Arch) {
-	m := findMachine(s.rec.machine, l.regs)
-	if m == nil {
-		return t, nil
-	}
-	abi := one.abi
-	if abi == abiNone {
-		abi = abi64
-	}
-	if arch = m.arch(s.env.Archs, abi, s.rec.big); arch == nil {
+	regs := s.rec.registersOf(s.env.Archs, one.abi, l.regs)
+	if arch = regs.arch; arch == nil {
 		return t, nil
 	}
 	if one.abi != abiNone {
-		t.Regs = m.registers(one, l.regs, arch, s.rec.big)
+		regs.read(one.regs, s.rec.big, &t.Regs)
 	}
 	t.Memory = new(target.Memory)
 	if sp, ok := t.Regs.Lookup(arch.SP); ok {
@@ -310,6 +303,19 @@ func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, a
 		return t, nil
 	}
 	return t, arch
+}
+
+// registersOf are the registers of samples with these bits, mostly those that the last sample had.
+func (r *recording) registersOf(set cpu.Set, abi, mask uint64) *registers {
+	if abi == abiNone {
+		abi = abi64
+	}
+	if r.regs.abi != abi || r.regs.mask != mask {
+		if r.regs = (registers{abi: abi, mask: mask}); findMachine(r.machine, mask) != nil {
+			r.regs = findMachine(r.machine, mask).registersOf(set, abi, mask, r.big)
+		}
+	}
+	return &r.regs
 }
 
 // Marks in a list of calls: what follows is of the kernel, or of the program (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER); others are
