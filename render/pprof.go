@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/internal/protobuf"
-	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 )
 
 // Numbers of fields of the message Profile (google/pprof, profile.proto).
@@ -27,8 +27,8 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p := profile{texts: map[string]uint64{}, functions: map[stackFunction]uint64{}, modules: map[stackModule]uint64{}, places: map[stackPlace]uint64{}}
 	p.text("") // number 0 by definition
 	p.field(pprofSampleType, numbers{p.text("threads"), p.text("count")})
-	for _, st := range s.list {
-		p.sample(st)
+	for i := range s.list {
+		p.sample(s, &s.list[i])
 	}
 	out := bytes.NewBuffer(dst)
 	w := gzip.NewWriter(out)
@@ -77,10 +77,10 @@ func (p *profile) text(s string) uint64 {
 }
 
 // sample appends a stack.
-func (p *profile) sample(st *stack) {
+func (p *profile) sample(s *Stacks, st *stack) {
 	var locations []byte
-	for _, f := range slices.Backward(st.frames) { // innermost first
-		for _, at := range slices.Backward(f.places) {
+	for _, n := range slices.Backward(s.called[st.first:st.end]) { // innermost first
+		for _, at := range slices.Backward(s.frames[n].places) {
 			locations = binary.AppendUvarint(locations, p.location(at))
 		}
 	}
@@ -95,7 +95,7 @@ func (p *profile) location(at stackPlace) uint64 {
 		n = uint64(len(p.places) + 1)
 		p.places[at] = n
 		line := numbers{p.function(stackFunction{at.name, at.file}), uint64(max(0, at.line))}.append(nil)
-		p.out = protobuf.Bytes(p.out, pprofLocation, protobuf.Bytes(numbers{n, p.mapping(at.module), at.address}.append(nil), 4, line))
+		p.out = protobuf.Bytes(p.out, pprofLocation, protobuf.Bytes(numbers{n, p.mapping(*at.module), at.address}.append(nil), 4, line))
 	}
 	return n
 }
@@ -123,8 +123,7 @@ func (p *profile) mapping(of stackModule) uint64 {
 	return n
 }
 
-func moduleOf(f *report.Frame) stackModule {
-	m := f.Module
+func moduleOf(m *target.Module) stackModule {
 	if m == nil {
 		return stackModule{}
 	}
