@@ -41,6 +41,9 @@ type lacks struct {
 // A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory.
 const maxSamples, maxCaptured = 256, 2 << 20
 
+// fewProcesses is how many processes may have room for as many samples as they had before.
+const fewProcesses = 8
+
 // maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
 // in it, perCall times its bytes once it is a frame.
 const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
@@ -264,6 +267,9 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 	}
 	if p.pending == nil {
 		p.pending = &target.Snapshot{Arch: arch, OS: "Linux", PID: int(p.pid), Memory: new(target.Memory), Sampled: true}
+		if len(s.pending) < fewProcesses {
+			p.pending.Threads = make([]target.Thread, 0, p.last)
+		}
 		if p.captured = 0; !p.listed {
 			p.listed, s.pending = true, append(s.pending, p)
 		}
@@ -375,6 +381,7 @@ func (s *stream) flush(ctx context.Context, p *process) {
 		}
 	}
 	s.held -= p.captured
+	p.last = len(snap.Threads)
 	p.pending, p.captured = nil, 0
 	s.ready = append(s.ready, snap)
 }
