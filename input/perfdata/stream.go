@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -38,11 +39,9 @@ type lacks struct {
 	throttled, skipped int
 }
 
-// A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory.
-const maxSamples, maxCaptured = 256, 2 << 20
-
-// fewProcesses is how many processes may have room for as many samples as they had before.
-const fewProcesses = 8
+// A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory. That
+// many processes may have room for as many samples as they had before.
+const maxSamples, maxCaptured, fewProcesses = 256, 2 << 20, 8
 
 // maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
 // in it, perCall times its bytes once it is a frame.
@@ -56,7 +55,11 @@ func newStream(r *recording, env *input.Env, e *events) *stream {
 func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
-		return s.rec.errorf(-1, "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)")
+		why := "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)"
+		for _, i := range s.rec.issues {
+			why += "; " + strings.TrimPrefix(i.Text, s.rec.name+": ")
+		}
+		return s.rec.errorf(-1, "%s", why)
 	}
 	return err
 }
