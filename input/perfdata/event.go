@@ -60,11 +60,10 @@ func readEvent(in *bin.Reader) (e event) {
 // after the other: what the first round of all buffers has may lie behind what the second has, but not the third (eventRound).
 type events struct {
 	rec     *recording
-	in      *bufio.Reader
-	data    []byte // instead of in: what is left of a file that is in memory
-	left    uint64 // bytes; of a pipe there are any number
-	pipe    bool
-	at      int64 // offset in the file
+	in      *bufio.Reader // of a pipe, which may have any number of bytes; nil: a file
+	data    []byte        // what is left of a file
+	left    uint64        // of the bytes that it says it has
+	at      int64         // offset in the file
 	waiting byTime
 	size    int    // bytes that wait
 	count   uint64 // of events that waited
@@ -83,7 +82,7 @@ const maxWaiting, perEvent = 16 << 20, 64
 
 // pipeEvents are those of a recording through a pipe.
 func pipeEvents(r *recording, in io.Reader) *events {
-	e := &events{rec: r, in: bufio.NewReaderSize(in, 1<<18), pipe: true, at: pipeHeader}
+	e := &events{rec: r, in: bufio.NewReaderSize(in, 1<<18), at: pipeHeader}
 	_, err := io.CopyN(io.Discard, e.in, pipeHeader)
 	e.cut = err != nil
 	return e
@@ -207,7 +206,7 @@ func (e *events) unpacked() (ev event, ok bool) {
 
 // stored reads an event as it is stored.
 func (e *events) stored() (ev event, ok bool) {
-	if !e.pipe && e.left < eventHeader {
+	if e.in == nil && e.left < eventHeader {
 		return ev, false
 	}
 	head, ok := e.take(eventHeader)
@@ -221,7 +220,7 @@ func (e *events) stored() (ev event, ok bool) {
 		e.rec.issue("the event at %#x has a size of %d bytes; what follows is not read", e.at-eventHeader, size)
 		return ev, false
 	}
-	if ev.body, ok = e.take(size - eventHeader); !ok && e.pipe { // of a file the header says how much there is
+	if ev.body, ok = e.take(size - eventHeader); !ok && e.in != nil { // of a file the header says how much there is
 		e.rec.issue("the recording is cut short at %#x, within an event", e.at)
 	}
 	return ev, ok
