@@ -3,7 +3,6 @@ package listing
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/backsight/backsight/input/regtext"
 	"github.com/backsight/backsight/target"
@@ -184,7 +183,7 @@ func (s *scanner) goPlace(text string) bool {
 		s.function = name
 		return true
 	}
-	f, ok := goLine().match(strings.TrimSpace(text))
+	f, ok := goLine.match(strings.TrimSpace(text))
 	if !ok || s.function == "" {
 		return false
 	}
@@ -197,10 +196,10 @@ func (s *scanner) goPlace(text string) bool {
 }
 
 // goLine is the second line of a frame of Go. With GOTRACEBACK=system it tells the PC.
-var goLine = sync.OnceValue(func() pattern { return compile("%s:%l« +%p»« fp=%t sp=%t pc=%x»") })
+var goLine = compile("%s:%l« +%p»« fp=%t sp=%t pc=%x»")
 
 // sourceLine is the line behind a frame of Rust that says where in the source it is.
-var sourceLine = sync.OnceValue(func() pattern { return compile("at %s:%l") })
+var sourceLine = compile("at %s:%l")
 
 // place reads where in its source the frame before the line is, where that follows.
 func (s *scanner) place(text string) bool {
@@ -208,7 +207,7 @@ func (s *scanner) place(text string) bool {
 		return false
 	}
 	last := &s.th.frames[len(s.th.frames)-1]
-	f, ok := sourceLine().match(text)
+	f, ok := sourceLine.match(text)
 	if !ok || last.Maker != "Rust" || last.File != "" {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Frame is what a line says of a frame. What it does not say is "", 0, or −1.
@@ -66,7 +65,8 @@ func withoutProcess(line string) string {
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
 	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
-	for _, form := range patterns()[line[0]] {
+	for _, i := range byStart[line[0]] {
+		form := &forms[i]
 		if form.starts == "" && !bracketed {
 			continue
 		}
@@ -82,25 +82,34 @@ func parseAt(line string) (f Frame, ok bool) {
 	return f, false
 }
 
-// compiled is a form with its pattern.
-type compiled struct {
-	*form
-	pattern
-}
+// byStart are the forms of lines that begin with a byte, in their order.
+var byStart = formsByStart()
 
-// patterns are the forms of lines that begin with a byte, in their order.
-var patterns = sync.OnceValue(func() *[256][]*compiled {
-	var list [256][]*compiled
+func formsByStart() (list [256][]int) {
+	var anywhere []int // which most bytes have in common
+	var starts [256]bool
 	for i := range forms {
-		f := &compiled{&forms[i], compile(forms[i].text)}
-		for c := range list {
-			if f.starts == "" || strings.IndexByte(f.starts, byte(c)) >= 0 {
-				list[c] = append(list[c], f)
+		if forms[i].starts == "" {
+			anywhere = append(anywhere, i)
+		}
+		for _, c := range []byte(forms[i].starts) {
+			starts[c] = true
+		}
+	}
+	for c := range list {
+		list[c] = anywhere
+		if !starts[c] {
+			continue
+		}
+		list[c] = nil
+		for i := range forms {
+			if forms[i].starts == "" || strings.IndexByte(forms[i].starts, byte(c)) >= 0 {
+				list[c] = append(list[c], i)
 			}
 		}
 	}
-	return &list
-})
+	return list
+}
 
 // frame is what the verbs of a form stand for.
 func (form *form) frame(v *found) Frame {
