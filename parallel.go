@@ -62,6 +62,9 @@ const threadsEach = 4
 // off the limits of the next threads.
 const batch = 16
 
+// forgetEvery is after how many threads the pages of their stacks are given back: each takes 64 kB.
+const forgetEvery = 8 * batch
+
 // walk unwinds the threads of a snapshot into out and returns how many backtraces there
 // are before the first that was left out: because ctx had ended, or because a file cannot
 // be read any more.
@@ -73,6 +76,9 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 		}
 		r := round{snap: snap, allowance: allowance, first: first, out: out[first:min(first+batch, len(out))], spent: spent}
 		err = u.walkRound(ctx, &r)
+		if walked := first + len(r.out); snap.Forget != nil && (walked%forgetEvery == 0 || walked == len(out) && walked > batch) {
+			snap.Forget()
+		}
 	}
 	n = slices.IndexFunc(out, func(b Backtrace) bool { return b.Thread == nil })
 	if n < 0 {

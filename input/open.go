@@ -110,6 +110,9 @@ func (s *openStream) Next(ctx context.Context) (snap *target.Snapshot, err error
 	if fault := mapped.Guard(func() { snap, err = s.Stream.Next(ctx) }); fault != nil {
 		return nil, unreadable(s.capture.Name, fault)
 	}
+	if snap != nil && s.capture.mapped != nil {
+		snap.Forget = s.capture.Forget
+	}
 	return snap, err
 }
 

@@ -3,6 +3,8 @@ package input
 import (
 	"context"
 	"errors"
+
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // RAM is memory that the user gave as files, mapped.
@@ -19,6 +21,35 @@ type Region struct {
 	// Placed: the user said where.
 	Placed bool
 	Data   []byte
+
+	extents []mapped.Extent // of Data, but for holes; nil: all of it
+}
+
+// Run is a run of bytes, and how many zeros follow.
+type Run struct {
+	Data  []byte
+	Zeros uint64
+}
+
+// Runs are the runs of the region, each with its address: the file of a machine's memory may be mostly holes.
+func (r *Region) Runs(yield func(addr uint64, run Run) bool) {
+	if len(r.extents) == 0 {
+		yield(r.Addr, Run{Data: r.Data})
+		return
+	}
+	if first := r.extents[0].Off; first > 0 && !yield(r.Addr, Run{Zeros: uint64(first)}) {
+		return
+	}
+	for i, e := range r.extents {
+		next := int64(len(r.Data))
+		if i+1 < len(r.extents) {
+			next = r.extents[i+1].Off
+		}
+		end := e.Off + e.Size
+		if !yield(r.Addr+uint64(e.Off), Run{r.Data[e.Off:end], uint64(next - end)}) {
+			return
+		}
+	}
 }
 
 // OpenRAM maps the files of env.RAM. Compressed ones are kept in temporary files, as
@@ -35,7 +66,11 @@ func OpenRAM(ctx context.Context, env *Env) (*RAM, error) {
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		r.Regions = append(r.Regions, Region{Name: f.Path, Addr: f.Bias, Placed: f.Placed, Data: data})
+		region := Region{Name: f.Path, Addr: f.Bias, Placed: f.Placed, Data: data}
+		if c.packed == nil {
+			region.extents = mapped.Extents(f.Path, int64(len(data)))
+		}
+		r.Regions = append(r.Regions, region)
 	}
 	return r, nil
 }

@@ -21,8 +21,8 @@ const flameShare, maxFlameDepth = 2000, 200
 // AppendFlame appends the stacks as a web page with a flame graph, which needs nothing else. The outermost functions stand above.
 func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
 	root := &flameNode{name: "all"}
-	for _, st := range s.list {
-		st.addTo(root)
+	for i := range s.list {
+		s.addTo(root, &s.list[i])
 	}
 	dst = AppendPageHead(dst, title)
 	dst = appendMarkup(appendMarkup(append(dst, "<style>"...), pageFile("flame.css")), "</style>\n<article>\n<header>\n<h1>{}</h1>\n", title)
@@ -35,13 +35,13 @@ func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
 }
 
 // addTo adds a stack below a node.
-func (st *stack) addTo(n *flameNode) {
+func (s *Stacks) addTo(n *flameNode, st *stack) {
 	n.count += st.count
 	if st.program != "" {
 		n = n.call(st.program, "", st.count)
 	}
 	depth := 0
-	for _, f := range st.frames {
+	for _, f := range s.of(st) {
 		for i := range f.places {
 			if depth++; depth == maxFlameDepth {
 				n.call("…", "", st.count)

@@ -2,44 +2,80 @@ package render
 
 import (
 	"encoding/binary"
+	"hash/maphash"
+	"io"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // Stacks counts equal stacks over many reports, for flame graphs and for pprof. The zero
 // value is empty. Memory is taken for each different stack and each different frame only.
 type Stacks struct {
-	known  map[string]*stack // by the numbers of the program's and the frames' texts
-	list   []*stack
-	frames map[frameKey]*stackFrame
-	texts  map[string]uint32
-	key    []byte
+	known   map[uint64]uint32 // the last of list that has a hash, counted from 1
+	list    []stack
+	called  []uint32 // the frames of all stacks, as indexes of frames
+	frames  []*stackFrame
+	places  map[frameKey]*stackFrame // the first of each place
+	others  map[namedKey]*stackFrame
+	modules map[*target.Module]*stackModule
+	equal   map[stackModule]*stackModule // one for all that are alike
+	texts   map[string]uint32
+	seed    maphash.Seed
+	key     []byte // the numbers of the program's and the frames' texts
+	found   []uint32
 }
 
 // stack is the stack that several threads have in common: the program's name, and the frames,
-// outermost first.
+// outermost first, those in Stacks.called from first to before end. A profile has some ten thousand, so that
+// there is no pointer in it but the name's.
 type stack struct {
-	program string
-	frames  []*stackFrame
-	count   int
+	program    string
+	first, end int
+	count      int
+	before     uint32 // one of the same hash, counted from 1; 0: none
 }
 
-// frameKey tells frames apart: what is inlined in them follows from where they call.
+// of are a stack's frames.
+func (s *Stacks) of(st *stack) iter.Seq2[int, *stackFrame] {
+	return func(yield func(int, *stackFrame) bool) {
+		for i, n := range s.called[st.first:st.end] {
+			if !yield(i, s.frames[n]) {
+				return
+			}
+		}
+	}
+}
+
+// frameKey is where a frame calls, which tells what is inlined there.
 type frameKey struct {
 	module *target.Module
 	addr   uint64
-	name   string // the capture may list other ones
-	guess  bool
+}
+
+// givenName is what else tells frames apart, which few do: the capture may list several names for a place.
+type givenName struct {
+	name  string
+	guess bool
+}
+
+type namedKey struct {
+	frameKey
+	givenName
 }
 
 // stackFrame is a frame with what was inlined there, outermost first.
 type stackFrame struct {
+	given  givenName
 	places []stackPlace
 	text   string // the names, as folded stacks have them
 	number uint32 // of the text
+	index  uint32
 }
 
 // stackPlace is a function, or an inlined function; a module and an offset where the function has
@@ -48,7 +84,7 @@ type stackPlace struct {
 	name, file string
 	line       int
 	address    uint64
-	module     stackModule
+	module     *stackModule
 }
 
 type stackModule struct {
@@ -63,7 +99,8 @@ func (s *Stacks) Add(r *report.Report) {
 		return
 	}
 	if s.known == nil {
-		*s = Stacks{known: map[string]*stack{}, frames: map[frameKey]*stackFrame{}, texts: map[string]uint32{}}
+		*s = Stacks{known: map[uint64]uint32{}, places: map[frameKey]*stackFrame{}, others: map[namedKey]*stackFrame{},
+			modules: map[*target.Module]*stackModule{}, equal: map[stackModule]*stackModule{}, texts: map[string]uint32{}, seed: maphash.MakeSeed()}
 	}
 	program := foldedName(programName(r.Snapshot))
 	for i := range r.Threads {
@@ -75,21 +112,28 @@ func (s *Stacks) Add(r *report.Report) {
 
 // count counts a thread's stack.
 func (s *Stacks) count(program string, th *report.Thread) {
-	n := th.Count()
-	frames := make([]*stackFrame, 0, n)
-	s.key = binary.LittleEndian.AppendUint32(s.key[:0], s.number(program))
-	for i := n - 1; i >= 0; i-- {
+	s.key, s.found = binary.LittleEndian.AppendUint32(s.key[:0], s.number(program)), s.found[:0]
+	for i := th.Count() - 1; i >= 0; i-- {
 		f := s.frame(numbered(th, i))
-		frames = append(frames, f)
+		s.found = append(s.found, f.index)
 		s.key = binary.LittleEndian.AppendUint32(s.key, f.number)
 	}
-	st := s.known[string(s.key)]
-	if st == nil {
-		st = &stack{program: program, frames: frames}
-		s.known[string(s.key)] = st
-		s.list = append(s.list, st)
+	hash := maphash.Bytes(s.seed, s.key)
+	for n := s.known[hash]; n > 0; n = s.list[n-1].before {
+		if st := &s.list[n-1]; st.program == program && s.reads(st) {
+			st.count++
+			return
+		}
 	}
-	st.count++
+	first := len(s.called)
+	s.called = append(s.called, s.found...)
+	s.list = append(s.list, stack{program, first, len(s.called), 1, s.known[hash]})
+	s.known[hash] = uint32(len(s.list))
+}
+
+// reads tells whether a stack's frames have the texts of those that were found.
+func (s *Stacks) reads(st *stack) bool {
+	return slices.EqualFunc(s.called[st.first:st.end], s.found, func(a, b uint32) bool { return s.frames[a].number == s.frames[b].number })
 }
 
 // number is that of a text: equal ones have the same.
@@ -104,41 +148,66 @@ func (s *Stacks) number(text string) uint32 {
 
 // frame is what stacks have of a frame.
 func (s *Stacks) frame(f *report.Frame) *stackFrame {
-	tag, _ := doubt(f)
-	key := frameKey{f.Module, f.CallSite, f.Function, strings.HasSuffix(tag, "?]")}
+	key, given := frameKey{f.Module, f.CallSite}, givenName{f.Function, guessed(f)}
 	if f.Module == nil && f.Function == "" { // all of these have one text
 		key.addr = 0
 	}
-	out := s.frames[key]
-	if out == nil {
-		out = newStackFrame(f, key.addr)
-		out.number = s.number(out.text)
-		s.frames[key] = out
+	first := s.places[key]
+	if first != nil && first.given == given {
+		return first
+	}
+	if other := s.others[namedKey{key, given}]; other != nil {
+		return other
+	}
+	out := newStackFrame(f, key.addr, s.module(f.Module))
+	out.given, out.number, out.index = given, s.number(out.text), uint32(len(s.frames))
+	if s.frames = append(s.frames, out); first == nil {
+		s.places[key] = out
+	} else {
+		s.others[namedKey{key, given}] = out
 	}
 	return out
 }
 
-// AppendFolded appends the stacks in the form that flamegraph.pl, speedscope and inferno read,
-// one a line: program;outermost;…;innermost count.
-func (s *Stacks) AppendFolded(dst []byte) []byte {
-	for _, st := range s.list {
-		if st.program != "" {
-			dst = append(append(dst, st.program...), ';')
+// module is what stacks have of a module; nothing for nil.
+func (s *Stacks) module(m *target.Module) *stackModule {
+	out := s.modules[m]
+	if out == nil {
+		made := moduleOf(m)
+		if out = s.equal[made]; out == nil {
+			out = &made
+			s.equal[made] = out
 		}
-		for i, f := range st.frames {
-			if i > 0 {
-				dst = append(dst, ';')
-			}
-			dst = append(dst, f.text...)
-		}
-		dst = append(strconv.AppendInt(append(dst, ' '), int64(st.count), 10), '\n')
+		s.modules[m] = out
 	}
-	return dst
+	return out
+}
+
+// WriteFolded writes the stacks in the form that flamegraph.pl, speedscope and inferno read,
+// one a line: program;outermost;…;innermost count.
+func (s *Stacks) WriteFolded(w io.Writer) (err error) {
+	var line []byte
+	for k := range s.list {
+		st := &s.list[k]
+		if line = line[:0]; st.program != "" {
+			line = append(append(line, st.program...), ';')
+		}
+		for i, f := range s.of(st) {
+			if i > 0 {
+				line = append(line, ';')
+			}
+			line = append(line, f.text...)
+		}
+		line = append(strconv.AppendInt(append(line, ' '), int64(st.count), 10), '\n')
+		if _, err = w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newStackFrame makes what stacks have of a frame.
-func newStackFrame(f *report.Frame, addr uint64) *stackFrame {
-	module := moduleOf(f)
+func newStackFrame(f *report.Frame, addr uint64, module *stackModule) *stackFrame {
 	out := &stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, addr, module}}}
 	for k := len(f.Inlines) - 1; k >= 0; k-- {
 		in := &f.Inlines[k]
@@ -159,11 +228,14 @@ func functionName(f *report.Frame) string {
 	if name == "" {
 		name = frameName(f)
 	}
-	if tag, _ := doubt(f); strings.HasSuffix(tag, "?]") {
+	if guessed(f) {
 		name += "?"
 	}
 	return name
 }
+
+// guessed tells whether a frame is a guess, and the only one.
+func guessed(f *report.Frame) bool { return f.Trust == unwind.Guess && f.Checks&unwind.SeveralFit == 0 }
 
 // foldedName is a name without the characters that separate names in folded stacks.
 func foldedName(name string) string {

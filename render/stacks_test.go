@@ -26,11 +26,12 @@ func TestFolded(t *testing.T) {
 	s := counted(t)
 	const callers = "firmware.elf;firmware.elf+0x52d0?;firmware.elf+0x1284;mybacktrace;leaf;"
 	want := callers + "hello 2\n" + callers + `a:b\x1b 1` + "\n"
-	if got := string(s.AppendFolded(nil)); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+	var got, none strings.Builder
+	if err := s.WriteFolded(&got); err != nil || got.String() != want {
+		t.Errorf("%v, got\n%swant\n%s", err, got.String(), want)
 	}
-	if got := new(render.Stacks).AppendFolded(nil); got != nil {
-		t.Errorf("no stacks: %q", got)
+	if err := new(render.Stacks).WriteFolded(&none); err != nil || none.Len() > 0 {
+		t.Errorf("%v, no stacks: %q", err, none.String())
 	}
 }
 

@@ -25,16 +25,21 @@ import (
 func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error {
 	var images []*image.Image
 	unknown := make(map[*image.Image][]uint64)
+	var last *image.Image // most frames call within their image
+	var of *answers
 	for m, addr := range places {
 		img := m.Image
 		if img == nil {
 			continue
 		}
-		if _, ok := unknown[img]; !ok {
-			images = append(images, img)
-			unknown[img] = nil
+		if img != last {
+			last, of = img, s.answers(img)
+			if _, ok := unknown[img]; !ok {
+				images = append(images, img)
+				unknown[img] = nil
+			}
 		}
-		if !s.answers(img).has(addr) {
+		if !of.has(addr) {
 			unknown[img] = append(unknown[img], addr)
 		}
 	}

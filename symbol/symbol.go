@@ -109,10 +109,15 @@ func (a *answers) dwarf(img *image.Image) *debugInfo {
 	return a.debug
 }
 
-func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) (l Location) {
+func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location {
 	if known, ok := a.known[addr]; ok {
 		return *known
 	}
+	return s.learn(a, img, addr)
+}
+
+// learn looks up what is not known. An answer takes memory of its own, which lookup must not.
+func (s *Symbolizer) learn(a *answers, img *image.Image, addr uint64) (l Location) {
 	if fault := mapped.Guard(func() { l = s.find(a, img, addr) }); fault != nil {
 		blame(img, fault)
 		return Location{}

@@ -36,6 +36,9 @@ type Snapshot struct {
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
 	// the reading.
 	Issues []Issue
+	// Forget, unless nil, gives back the memory of what was read of the capture's file: who goes from thread to thread looks at
+	// each stack once.
+	Forget func()
 }
 
 // leastAddressBits is how many bits addresses of a program have on AArch64 at least, in kernels for phones.

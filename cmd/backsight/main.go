@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/backsight/backsight/internal/outfile"
@@ -106,7 +107,7 @@ func (f *failure) Unwrap() error { return f.err }
 
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(stdout, stderr)
+	root := newRoot(stdout, stderr, args)
 	root.SetArgs(args)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
@@ -136,7 +137,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // complain writes one message.
 func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", render.Text(what)) }
 
-func newRoot(stdout, stderr io.Writer) *cobra.Command {
+// newRoot is the command line's root. Where args begin with a command's name, no other command is made: their flags are some
+// hundreds.
+func newRoot(stdout, stderr io.Writer, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "backsight",
 		Short: "Backtraces from bare binaries",
@@ -153,14 +156,47 @@ wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	all := commands(stdout, stderr)
+	one := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && args[0] == c.name })
+	if one >= 0 {
+		all = all[one : one+1]
+	}
+	for _, c := range all {
+		root.AddCommand(c.make())
+	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newExport(stderr), newWatch(stdout, stderr), newRecord(stdout, stderr), newCore(stderr), newAnnotate(stdout, stderr), newAddr(stdout, stderr),
-		newSchema(), newVersion(), newMan(root))
 	root.SetOut(&lastError{w: stdout})
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
 	root.SetHelpFunc(plainHelp(root.HelpFunc()))
-	refuseOtherShells(root)
+	if one < 0 {
+		refuseOtherShells(root)
+	}
 	return root
+}
+
+// command is a command that is made when it is asked for.
+type command struct {
+	name string
+	make func() *cobra.Command
+}
+
+func commands(stdout, stderr io.Writer) []command {
+	return []command{
+		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
+		{"explain", func() *cobra.Command { return newExplain(stdout, stderr) }},
+		{"table", func() *cobra.Command { return newTable(stdout, stderr) }},
+		{"export", func() *cobra.Command { return newExport(stderr) }},
+		{"watch", func() *cobra.Command { return newWatch(stdout, stderr) }},
+		{"record", func() *cobra.Command { return newRecord(stdout, stderr) }},
+		{"core", func() *cobra.Command { return newCore(stderr) }},
+		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
+		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
+		{"schema", newSchema},
+		{"version", newVersion},
+		{"man", func() *cobra.Command {
+			return newMan(func() *cobra.Command { return newRoot(stdout, stderr, nil) })
+		}},
+	}
 }
 
 func newSchema() *cobra.Command {

@@ -14,7 +14,7 @@ import (
 
 // newMan is the command that packages are built with: manual pages, made of the command tree. Pages by cobra/doc name no
 // argument of a flag (`--exe=""` instead of `--exe FILE`), and its Markdown adds 440 kB to the program.
-func newMan(root *cobra.Command) *cobra.Command {
+func newMan(root func() *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write manual pages into a directory",
@@ -24,7 +24,7 @@ func newMan(root *cobra.Command) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return &failure{exitNone, err}
 			}
-			return writeManuals(c.Context(), args[0], root)
+			return writeManuals(c.Context(), args[0], root())
 		},
 	}
 }

@@ -114,7 +114,7 @@ func text[T string | []byte](s T) piece {
 func (o *output) end() error {
 	switch {
 	case o.format == "folded":
-		return o.write(text(o.stacks.AppendFolded(nil)))
+		return o.write(o.stacks.WriteFolded)
 	case o.format == "flame":
 		return o.write(text(o.stacks.AppendFlame(nil, o.title)))
 	case o.format == "pprof":

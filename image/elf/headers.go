@@ -158,9 +158,9 @@ func (h *sectionHeaders) at(i int) (s shdr) {
 // find returns the first section with a name. Names are compared in place.
 func (h *sectionHeaders) find(name string) (shdr, bool) {
 	for i := range h.n {
-		s := h.at(i)
-		if s.typ != 0 && nameIs(h.names, s.name, name) {
-			return s, true
+		r := h.reader(i)
+		if at, typ := r.U32(), r.U32(); typ != 0 && nameIs(h.names, at, name) {
+			return h.at(i), true
 		}
 	}
 	return shdr{}, false

@@ -31,6 +31,31 @@ type Log struct {
 	behindCut int
 	ram       *input.RAM
 	memo      map[any]any
+	forget    func() // gives back the pages of the text that were read; nil: it has none
+	forgotten int    // where the text was read when they were
+}
+
+// forgetEvery is after how many bytes of text the pages are given back.
+const forgetEvery = 4 << 20
+
+// passed tells that reading has come to a place in the text, or has gone back there.
+func (l *Log) passed(at int) {
+	if uint(at-l.forgotten) > forgetEvery {
+		if l.forgotten = at; l.forget != nil {
+			l.forget()
+		}
+	}
+}
+
+// pieces are those of the text, each with the beginning of the next, as long as a phrase may be. Once the context has ended, there
+// are no more.
+func (l *Log) pieces(yield func(piece []byte) bool) {
+	const size, longest = 1 << 20, 64
+	for at := 0; at < len(l.text) && l.ctx.Err() == nil; at += size {
+		if l.passed(at); !yield(l.text[at:min(len(l.text), at+size+longest)]) {
+			return
+		}
+	}
 }
 
 // Memo returns what make returned when key was first asked for: what a Reader finds out of
@@ -51,8 +76,15 @@ func (l *Log) Memo(key any, make func() any) any {
 // report has text. Reports of kernels have some four kilobytes, those of microcontrollers one.
 const reportsFloor, bytesPerReport = 1 << 12, 4 << 10
 
-// Has tells whether one of several phrases stands anywhere in the text.
-func (l *Log) Has(list *phrases.List) bool { return list.In(l.text) }
+// Has tells whether one of several phrases, of 64 bytes at most, stands anywhere in the text.
+func (l *Log) Has(list *phrases.List) bool {
+	for piece := range l.pieces {
+		if list.In(piece) {
+			return true
+		}
+	}
+	return false
+}
 
 // MaxReports bounds the reports that are read, by the length of the text.
 func (l *Log) MaxReports() int { return reportsFloor + len(l.text)/bytesPerReport }
@@ -68,14 +100,17 @@ func (l *Log) RAM() *input.RAM { return l.ram }
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing. Once ctx has ended, there are no
 // lines.
-func NewLog(ctx context.Context, text []byte) *Log {
-	l := &Log{ctx: ctx, text: text}
+func NewLog(ctx context.Context, text []byte) *Log { return newLog(ctx, text, nil) }
+
+func newLog(ctx context.Context, text []byte, forget func()) *Log {
+	l := &Log{ctx: ctx, text: text, forget: forget}
 	for at := 0; at < len(text); at = l.behind(at) {
 		if l.lines%apart == 0 {
 			if ctx.Err() != nil {
 				break
 			}
 			l.starts = append(l.starts, at)
+			l.passed(at)
 		}
 		l.lines++
 	}
@@ -187,6 +222,7 @@ func (l *Log) Line(i int) string {
 	if i != l.next {
 		at = l.offset(i)
 	}
+	l.passed(at)
 	l.next, l.nextAt = i+1, l.behind(at)
 	b := l.text[at:l.nextAt]
 	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {

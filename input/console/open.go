@@ -21,7 +21,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		data = take(data).inOrder(ctx)
 		c.Forget()
 	}
-	log := NewLog(ctx, rejoined(data))
+	log := newLog(ctx, rejoined(data), c.Forget)
 	var s stream
 	if len(env.RAM) > 0 {
 		ram, err := input.OpenRAM(ctx, env)
@@ -64,6 +64,7 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 // knows the first report, of a processor that is known, reads all others. What a reader of other machines' reports finds
 // behind the oops of a kernel, as the registers of the program that ran, is no report.
 func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader, visit func(r *Report, next int) (more bool)) error {
+	scan(log, env, readers)
 	if i := slices.IndexFunc(readers, func(r Reader) bool { return r.Owns != nil && r.Owns(log) }); i >= 0 {
 		readers = readers[:i+1]
 	}

@@ -17,6 +17,9 @@ type Reader struct {
 	// Read says so after a look at the line. Where next is more than at+1 without a report, the lines
 	// up to next are what is left of one, and other Readers do not see them.
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+	// Scan, unless nil, reads the whole log, before the first Read and side by side with the Scans of other Readers. What it finds it
+	// keeps in the log's memos.
+	Scan func(log *Log, env *input.Env)
 	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
 	Owns func(log *Log) bool
 	// Beside: the Reader's reports stand in logs of any machine, beside those that others know. It is asked for all lines.

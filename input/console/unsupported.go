@@ -36,9 +36,8 @@ func Refusal(title, processor string) string {
 
 // unsupportedIn names the processor of a whole log; "" where it has no such line.
 func unsupportedIn(log *Log) string {
-	const piece, longest = 1 << 20, 64
-	for at := 0; at < len(log.text) && log.ctx.Err() == nil; at += piece {
-		if name := Unsupported(string(log.text[at:min(len(log.text), at+piece+longest)])); name != "" {
+	for piece := range log.pieces {
+		if name := Unsupported(string(piece)); name != "" {
 			return name
 		}
 	}

@@ -61,7 +61,11 @@ func (c *collector) begins(line string) bool {
 //
 //	r7             0xa5a5a5a5          2779096485
 func (c *collector) mayBegin(line string) bool {
-	return len(c.scratch) == 1 && strings.HasPrefix(strings.ToLower(line), c.scratch[0].Name)
+	if len(c.scratch) != 1 {
+		return false
+	}
+	name := c.scratch[0].Name
+	return len(line) >= len(name) && strings.EqualFold(line[:len(name)], name)
 }
 
 // isFirst tells whether reports begin with a register.

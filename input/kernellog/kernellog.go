@@ -21,7 +21,7 @@ import (
 
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
-	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns}
+	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns, Scan: func(log *console.Log, _ *input.Env) { logOf(log) }}
 }
 
 type logKey struct{}

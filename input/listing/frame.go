@@ -86,7 +86,22 @@ func parseAt(line string) (f Frame, ok bool) {
 var byStart = formsByStart()
 
 func formsByStart() (list [256][]int) {
+	var anywhere []int // which most bytes have in common
+	var starts [256]bool
+	for i := range forms {
+		if forms[i].starts == "" {
+			anywhere = append(anywhere, i)
+		}
+		for _, c := range []byte(forms[i].starts) {
+			starts[c] = true
+		}
+	}
 	for c := range list {
+		list[c] = anywhere
+		if !starts[c] {
+			continue
+		}
+		list[c] = nil
 		for i := range forms {
 			if forms[i].starts == "" || strings.IndexByte(forms[i].starts, byte(c)) >= 0 {
 				list[c] = append(list[c], i)

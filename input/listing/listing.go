@@ -21,7 +21,7 @@ import (
 
 // Reader knows such lists.
 func Reader() console.Reader {
-	return console.Reader{Name: "list of frames", Beside: true, Read: read}
+	return console.Reader{Name: "list of frames", Beside: true, Read: read, Scan: func(log *console.Log, env *input.Env) { contentsOf(log, env) }}
 }
 
 // marks are what a log with a list has somewhere.
@@ -40,9 +40,14 @@ type place struct {
 	th  *thread
 }
 
+// contentsOf are the records of a log.
+func contentsOf(log *console.Log, env *input.Env) *contents {
+	return log.Memo(logKey{}, func() any { return scan(log, env) }).(*contents)
+}
+
 // read is the list that begins at line at.
 func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	c := log.Memo(logKey{}, func() any { return scan(log, env) }).(*contents)
+	c := contentsOf(log, env)
 	p, ok := c.at[at]
 	if !ok {
 		return nil, at + 1

@@ -60,10 +60,10 @@ func readEvent(in *bin.Reader) (e event) {
 // after the other: what the first round of all buffers has may lie behind what the second has, but not the third (eventRound).
 type events struct {
 	rec     *recording
-	in      *bufio.Reader
-	left    uint64 // bytes; of a pipe there are any number
-	pipe    bool
-	at      int64 // offset in the file
+	in      *bufio.Reader // of a pipe, which may have any number of bytes; nil: a file
+	data    []byte        // what is left of a file
+	left    uint64        // of the bytes that it says it has
+	at      int64         // offset in the file
 	waiting byTime
 	size    int    // bytes that wait
 	count   uint64 // of events that waited
@@ -80,12 +80,17 @@ type events struct {
 // perEvent besides its own.
 const maxWaiting, perEvent = 16 << 20, 64
 
-func newEvents(r *recording, in io.Reader, data section) *events {
-	e := &events{rec: r, in: bufio.NewReaderSize(in, 1<<18), left: data.size, pipe: data.off == pipeHeader && data.size == 0, at: int64(data.off)}
-	if _, err := io.CopyN(io.Discard, e.in, int64(min(data.off, 1<<62))); err != nil {
-		e.cut = true
-	}
+// pipeEvents are those of a recording through a pipe.
+func pipeEvents(r *recording, in io.Reader) *events {
+	e := &events{rec: r, in: bufio.NewReaderSize(in, 1<<18), at: pipeHeader}
+	_, err := io.CopyN(io.Discard, e.in, pipeHeader)
+	e.cut = err != nil
 	return e
+}
+
+// fileEvents are those of a file. They are not copied: stacks are most of it, and little of each is looked at.
+func fileEvents(r *recording, all []byte, data section) *events {
+	return &events{rec: r, data: all[min(data.off, uint64(len(all))):], left: data.size, at: int64(data.off)}
 }
 
 // next is the next event by time, ok is false behind the last.
@@ -201,39 +206,53 @@ func (e *events) unpacked() (ev event, ok bool) {
 
 // stored reads an event as it is stored.
 func (e *events) stored() (ev event, ok bool) {
-	var head [eventHeader]byte
-	if !e.pipe && e.left < eventHeader || !e.fill(head[:]) {
+	if e.in == nil && e.left < eventHeader {
 		return ev, false
 	}
-	in := bin.New(head[:], e.rec.big)
+	head, ok := e.take(eventHeader)
+	if !ok {
+		return ev, false
+	}
+	in := bin.New(head, e.rec.big)
 	ev.kind, ev.misc = in.U32(), in.U16()
 	size := int(in.U16())
 	if size < eventHeader {
 		e.rec.issue("the event at %#x has a size of %d bytes; what follows is not read", e.at-eventHeader, size)
 		return ev, false
 	}
-	ev.body = make([]byte, size-eventHeader)
-	if !e.fill(ev.body) {
-		if e.pipe { // of a file the header says how much there is
-			e.rec.issue("the recording is cut short at %#x, within an event", e.at)
-		}
-		return ev, false
+	if ev.body, ok = e.take(size - eventHeader); !ok && e.in != nil { // of a file the header says how much there is
+		e.rec.issue("the recording is cut short at %#x, within an event", e.at)
 	}
-	return ev, true
+	return ev, ok
 }
 
-// fill reads as many bytes as b has.
-func (e *events) fill(b []byte) bool {
-	n, err := io.ReadFull(e.in, b)
+// take takes n bytes, fewer where the recording ends.
+func (e *events) take(n int) (b []byte, ok bool) {
+	if e.in == nil {
+		b = e.data[:min(n, len(e.data))]
+		e.data, ok = e.data[len(b):], len(b) == n
+	} else {
+		b = make([]byte, n)
+		k, err := io.ReadFull(e.in, b)
+		b, ok = b[:k], err == nil
+	}
+	e.passed(len(b))
+	return b, ok
+}
+
+func (e *events) passed(n int) {
 	e.at += int64(n)
 	e.left -= min(e.left, uint64(n))
-	return err == nil
 }
 
 // skip leaves bytes out.
 func (e *events) skip(n uint64) {
+	if e.in == nil {
+		b, ok := e.take(int(min(n, uint64(len(e.data))+1)))
+		e.cut = e.cut || !ok || uint64(len(b)) < n
+		return
+	}
 	k, err := io.CopyN(io.Discard, e.in, int64(min(n, 1<<62)))
-	e.at += k
-	e.left -= min(e.left, uint64(k))
+	e.passed(int(k))
 	e.cut = e.cut || err != nil
 }

@@ -65,6 +65,7 @@ func (r *recording) feature(number uint64, data []byte) {
 	in := bin.New(data, r.big)
 	switch number {
 	case featureArch:
+		r.regs = registers{}
 		r.machine = string(bytes.TrimRight(in.Bytes(uint64(in.U32())), "\x00"))
 	case featureRelease:
 		r.release = string(bytes.TrimRight(in.Bytes(uint64(in.U32())), "\x00"))

@@ -46,7 +46,7 @@ func (s *stream) addKernel(snap *target.Snapshot) {
 	snap.SortModules()
 	if k.module.Image == nil {
 		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueNotFound, Subject: kernelName,
-			Text: "the kernel " + s.rec.release + " was not found: frames in it have no names; name vmlinux, or a directory that has it with --sysroot"})
+			Text: strings.TrimSpace("the kernel "+s.rec.release) + " was not found: frames in it have no names; name vmlinux, or a directory that has it with --sysroot"})
 	}
 }
 

@@ -46,7 +46,8 @@ type recording struct {
 	ids     map[string][]byte // build IDs by the file's name
 	names   []string          // of the events, in the order of attrs
 	issues  []target.Issue
-	begin   uint64 // the time of the first sample
+	begin   uint64    // the time of the first sample
+	regs    registers // of the last
 }
 
 // Headers: of a pipe, magic and size; of a file the sections of attributes, data and event types, and the features behind
@@ -57,20 +58,23 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	r := &recording{name: c.Name, big: string(c.Head[:8]) == big, ids: map[string][]byte{}}
 	in := bin.New(c.Head, r.big)
 	in.Skip(8)
-	data := section{off: pipeHeader}
-	if in.U64() != pipeHeader {
+	var e *events
+	if in.U64() == pipeHeader {
+		e = pipeEvents(r, c.Stream())
+	} else {
 		all, broken := c.Bytes(ctx)
 		if len(all) < fileHeader {
 			return nil, r.errorf(int64(len(all)), "a recording of perf that ends within its header")
 		}
-		data = r.header(all)
+		data := r.header(all)
 		if broken != nil {
 			r.issue("%v", broken)
 		} else if data.size > uint64(len(all))-min(data.off, uint64(len(all))) {
 			r.issue("the recording is cut short: of %d bytes of events %d are there", data.size, uint64(len(all))-min(data.off, uint64(len(all))))
 		}
+		e = fileEvents(r, all, data)
 	}
-	s := newStream(r, env, newEvents(r, c.Stream(), data))
+	s := newStream(r, env, e)
 	if err := s.first(ctx); err != nil {
 		return nil, err
 	}

@@ -284,6 +284,10 @@ func TestLosses(t *testing.T) {
 	if got := summary(t, empty.bytes()); !strings.Contains(got, "without samples of user code") {
 		t.Errorf("empty: %s", got)
 	}
+	whole = empty.pipe()
+	if got := summary(t, whole[:len(whole)-4]); !strings.Contains(got, "without samples of user code") || !strings.Contains(got, "cut short at") {
+		t.Errorf("cut in its first event: %s", got)
+	}
 }
 
 // TestCalls: samples without registers have the calls that the kernel found, or where they were taken.

@@ -23,6 +23,7 @@ type process struct {
 	modules  []*target.Module  // of maps; nil: not yet made
 	pending  *target.Snapshot  // with samples that were taken while maps were as they are
 	captured int               // bytes that pending holds
+	last     int               // samples that the snapshot before had
 	listed   bool              // in stream.pending
 	exited   bool              // its first thread has
 }

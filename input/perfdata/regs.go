@@ -69,23 +69,47 @@ func (m *machine) arch(set cpu.Set, abi uint64, big bool) *cpu.Arch {
 	return a
 }
 
-// registers reads those of a sample.
-func (m *machine) registers(s *sample, mask uint64, arch *cpu.Arch, big bool) (r cpu.Registers) {
+// registers are those that samples have: of which processor, and which each word is; NoReg for those of no use.
+type registers struct {
+	abi, mask uint64
+	arch      *cpu.Arch
+	of        []cpu.Reg
+}
+
+// registersOf are the registers of samples with these bits; their arch is nil where there is nothing to walk.
+func (m *machine) registersOf(set cpu.Set, abi, mask uint64, big bool) registers {
+	r := registers{abi: abi, mask: mask, arch: m.arch(set, abi, big)}
+	if r.arch == nil {
+		return r
+	}
 	names := m.regs
-	if arch.Name == "arm" {
+	if r.arch.Name == "arm" {
 		names = armRegs[:] // programs of 32 bits on AArch64 have PC where x15 was
 		if mask>>32&1 != 0 {
 			names = compatRegs[:]
 		}
 	}
-	in := bin.New(s.regs, big)
-	for ; mask != 0 && in.Len() >= 8; mask &= mask - 1 {
-		v := in.U64()
+	for ; mask != 0; mask &= mask - 1 {
+		reg := cpu.NoReg
 		if n := bits.TrailingZeros64(mask); n < len(names) && names[n] != "" {
-			if reg, ok := arch.RegByName(names[n]); ok {
-				r.Set(reg, v)
+			if known, ok := r.arch.RegByName(names[n]); ok {
+				reg = known
 			}
 		}
+		r.of = append(r.of, reg)
 	}
 	return r
+}
+
+// read reads the registers of a sample.
+func (r *registers) read(words []byte, big bool, into *cpu.Registers) {
+	in := bin.New(words, big)
+	for _, reg := range r.of {
+		if in.Len() < 8 {
+			return
+		}
+		if v := in.U64(); reg != cpu.NoReg {
+			into.Set(reg, v)
+		}
+	}
 }

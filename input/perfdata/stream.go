@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -38,8 +39,9 @@ type lacks struct {
 	throttled, skipped int
 }
 
-// A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory.
-const maxSamples, maxCaptured = 256, 2 << 20
+// A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory. That
+// many processes may have room for as many samples as they had before.
+const maxSamples, maxCaptured, fewProcesses = 256, 2 << 20, 8
 
 // maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
 // in it, perCall times its bytes once it is a frame.
@@ -53,7 +55,11 @@ func newStream(r *recording, env *input.Env, e *events) *stream {
 func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
-		return s.rec.errorf(-1, "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)")
+		why := "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)"
+		for _, i := range s.rec.issues {
+			why += "; " + strings.TrimPrefix(i.Text, s.rec.name+": ")
+		}
+		return s.rec.errorf(-1, "%s", why)
 	}
 	return err
 }
@@ -264,6 +270,9 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 	}
 	if p.pending == nil {
 		p.pending = &target.Snapshot{Arch: arch, OS: "Linux", PID: int(p.pid), Memory: new(target.Memory), Sampled: true}
+		if len(s.pending) < fewProcesses {
+			p.pending.Threads = make([]target.Thread, 0, p.last)
+		}
 		if p.captured = 0; !p.listed {
 			p.listed, s.pending = true, append(s.pending, p)
 		}
@@ -283,19 +292,12 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 
 // thread is a sample as a thread; arch is nil where there is nothing to walk.
 func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, arch *cpu.Arch) {
-	m := findMachine(s.rec.machine, l.regs)
-	if m == nil {
-		return t, nil
-	}
-	abi := one.abi
-	if abi == abiNone {
-		abi = abi64
-	}
-	if arch = m.arch(s.env.Archs, abi, s.rec.big); arch == nil {
+	regs := s.rec.registersOf(s.env.Archs, one.abi, l.regs)
+	if arch = regs.arch; arch == nil {
 		return t, nil
 	}
 	if one.abi != abiNone {
-		t.Regs = m.registers(one, l.regs, arch, s.rec.big)
+		regs.read(one.regs, s.rec.big, &t.Regs)
 	}
 	t.Memory = new(target.Memory)
 	if sp, ok := t.Regs.Lookup(arch.SP); ok {
@@ -310,6 +312,19 @@ func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, a
 		return t, nil
 	}
 	return t, arch
+}
+
+// registersOf are the registers of samples with these bits, mostly those that the last sample had.
+func (r *recording) registersOf(set cpu.Set, abi, mask uint64) *registers {
+	if abi == abiNone {
+		abi = abi64
+	}
+	if r.regs.abi != abi || r.regs.mask != mask {
+		if r.regs = (registers{abi: abi, mask: mask}); findMachine(r.machine, mask) != nil {
+			r.regs = findMachine(r.machine, mask).registersOf(set, abi, mask, r.big)
+		}
+	}
+	return &r.regs
 }
 
 // Marks in a list of calls: what follows is of the kernel, or of the program (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER); others are
@@ -369,6 +384,7 @@ func (s *stream) flush(ctx context.Context, p *process) {
 		}
 	}
 	s.held -= p.captured
+	p.last = len(snap.Threads)
 	p.pending, p.captured = nil, 0
 	s.ready = append(s.ready, snap)
 }

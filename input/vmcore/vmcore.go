@@ -83,9 +83,11 @@ func read(ctx context.Context, c *input.Capture, data []byte, archs cpu.Set) (*d
 func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
 	d := dump{}
 	var b target.Builder
-	for _, r := range ram.Regions {
-		d.name = r.Name
-		b.Add(r.Addr, r.Data, 0, target.PermUnknown)
+	for i := range ram.Regions {
+		d.name = ram.Regions[i].Name
+		for addr, run := range ram.Regions[i].Runs {
+			b.Add(addr, run.Data, run.Zeros, target.PermUnknown)
+		}
 	}
 	d.physical = b.Memory(rawWords)
 	s, err := d.stream(ctx, env)

@@ -55,3 +55,6 @@ func File(f *os.File) (data []byte, release func() error, err error) {
 	}
 	return load(f, int(size))
 }
+
+// Extent is a run of a file's bytes.
+type Extent struct{ Off, Size int64 }

@@ -4,11 +4,17 @@ package phrases
 import (
 	"bytes"
 	"strings"
+	"sync"
 )
 
 // List is a list of phrases, the more specific first. It does not change once made.
 type List struct {
 	phrases []string
+	index   func() *index
+}
+
+// index is what a list is looked up by, made when the list is first: there are many lists, and a text has few.
+type index struct {
 	// beginning lists the phrases that begin with a byte, in the list's order.
 	beginning [256][]int32
 	// pairs has a bit for each two bytes that a phrase begins with: most places of a text have none.
@@ -17,7 +23,11 @@ type List struct {
 
 // New is the list of phrases; each has two bytes or more.
 func New(phrases ...string) *List {
-	l := &List{phrases: phrases}
+	return &List{phrases, sync.OnceValue(func() *index { return newIndex(phrases) })}
+}
+
+func newIndex(phrases []string) *index {
+	l := new(index)
 	for i, p := range phrases {
 		l.beginning[p[0]] = append(l.beginning[p[0]], int32(i))
 		pair := uint16(p[0]) | uint16(p[1])<<8
@@ -37,12 +47,13 @@ func Of[T any](list []T, says func(*T) string) *List {
 
 // In tells whether a phrase of the list stands anywhere in text.
 func (l *List) In(text []byte) bool {
+	index := l.index()
 	for at := 0; at+1 < len(text); at++ {
 		pair := uint16(text[at]) | uint16(text[at+1])<<8
-		if l.pairs[pair/64]&(1<<(pair%64)) == 0 {
+		if index.pairs[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
-		for _, i := range l.beginning[text[at]] {
+		for _, i := range index.beginning[text[at]] {
 			if bytes.HasPrefix(text[at:], []byte(l.phrases[i])) {
 				return true
 			}
@@ -57,13 +68,13 @@ func (l *List) First(text string) int { return l.Within(text, len(text)) }
 // Within is the index of the first phrase of the list that stands in text and begins at byte most or before, -1
 // for none.
 func (l *List) Within(text string, most int) int {
-	first := len(l.phrases)
+	first, index := len(l.phrases), l.index()
 	for at := 0; at <= min(most, len(text)-2); at++ {
 		pair := uint16(text[at]) | uint16(text[at+1])<<8
-		if l.pairs[pair/64]&(1<<(pair%64)) == 0 {
+		if index.pairs[pair/64]&(1<<(pair%64)) == 0 {
 			continue
 		}
-		for _, i := range l.beginning[text[at]] {
+		for _, i := range index.beginning[text[at]] {
 			if int(i) >= first {
 				break
 			}

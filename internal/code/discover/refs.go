@@ -24,7 +24,9 @@ func findRefs(code disasm.Code, pass func(visit func(*cpu.CallRef) bool)) *refs 
 	l := &refs{pages: pagesOf(code), base: found.base}
 	next := make([]uint32, l.pages.n+1)
 	align := code.Arch.InsnAlign - 1
+	seen := passing{code: code}
 	pass(func(r *cpu.CallRef) bool {
+		seen.at(r.Site)
 		key := disasm.Addr{PC: r.Target, Mode: r.TargetMode}.Key()
 		if i, has := l.pages.index(key); has && r.Target&align == 0 && possible(code, r) && found.add(jump{r.Site, key}) {
 			next[i+1]++
@@ -43,6 +45,23 @@ func findRefs(code disasm.Code, pass func(visit func(*cpu.CallRef) bool)) *refs 
 		}
 	}
 	return l
+}
+
+// passing gives back the pages of an image that a pass has left behind.
+type passing struct {
+	code disasm.Code
+	last uint64
+}
+
+// forgetEvery is after how many bytes the pages are given back.
+const forgetEvery = 4 << 20
+
+// at tells that the pass has come to an address.
+func (p *passing) at(addr uint64) {
+	if addr-p.last >= forgetEvery { // or addr is below last, in another segment
+		p.last = addr
+		p.code.Img.Files.Forget()
+	}
 }
 
 // possible tells whether an instruction that reads as a call can be one in this image.

@@ -70,7 +70,9 @@ func addPointers(found *disasm.Set, code disasm.Code, inText bool, literals *dis
 		if listed || seg.Exec != inText {
 			continue
 		}
+		seen := passing{code: code}
 		eachWord(code, seg, span{lo, hi}, func(at, v uint64) {
+			seen.at(at)
 			if !inText || !isLiteral(literals, disasm.Addr{PC: at}) {
 				add(v)
 			}
