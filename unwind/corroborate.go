@@ -193,13 +193,17 @@ func passOutwards(frames []Frame, within *interiors) {
 	placed := true // nor is any that is in doubt: tables say where all of them lie
 	for i := range frames {
 		f := &frames[i]
+		if trust == Certain && f.Trust == Certain {
+			local, placed = false, true
+			continue
+		}
 		inTables := f.Method.basis() == inTable
 		located := f.Checks.Has(FrameSize) || inTables
 		if located && (local && settles(&frames[i-1], f) || placed && inTables && f.Checks.Proven()) {
 			trust = Certain
 		}
 		local = trust == Certain && located && (f.derived() || f.ruled())
-		placed = trust == Certain && f.Trust == Certain || placed && inTables && f.derived()
+		placed = placed && inTables && f.derived()
 		if local && i > 0 && f.Trust < Certain && !f.Checks.Has(AtStart) && within.settle(frames, i) {
 			continue
 		}
