@@ -27,6 +27,7 @@ type btOptions struct {
 	color  string
 	strict bool
 	live   processes
+	stored bool         // captures are in systemd-coredump's folder
 	style  render.Style // but for the title
 }
 
@@ -49,12 +50,19 @@ compressed. The format is recognised by content; "-" is standard input.`,
   backsight bt vmcore
   backsight bt -p 1234
   backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
+  backsight bt --coredumpctl netd
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
   backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
+			if o.stored {
+				var err error
+				if captures, err = storedCores(coredumpDir, captures); err != nil {
+					return &failure{exitNone, err}
+				}
+			}
 			o.live.pids = o.sample.running(captures)
 			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
@@ -76,6 +84,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	o.memory.add(f)
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
+	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps; CAPTURE is a program or a process ID")
 	o.choice.add(f)
 	o.sample.add(cmd)
 	o.walk.add(f)

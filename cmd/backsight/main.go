@@ -154,7 +154,7 @@ wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newExport(stderr), newWatch(stdout, stderr), newRecord(stdout, stderr), newCore(stderr), newAnnotate(stdout, stderr), newAddr(stdout, stderr),
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newExport(stderr), newWatch(stdout, stderr), newRecord(stdout, stderr), newCore(stderr), newCrash(stderr), newAnnotate(stdout, stderr), newAddr(stdout, stderr),
 		newSchema(), newVersion(), newMan(root))
 	root.SetOut(&lastError{w: stdout})
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })

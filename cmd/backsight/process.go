@@ -76,7 +76,7 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 			continue
 		}
 		p.wait(ctx)
-		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
 		if err != nil {
 			return nil, true, err
 		}
@@ -97,9 +97,9 @@ func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
 	if err != nil {
 		return snap, err
 	}
+	giveNames(snap, r.core)
 	for i := range snap.Threads {
-		t := &snap.Threads[i]
-		t.Name, t.Crashed = r.core.Threads[t.ID], false
+		snap.Threads[i].Crashed = false
 	}
 	snap.Fault = nil
 	if r.core.Missed > 0 {
@@ -107,6 +107,13 @@ func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
 			Text: fmt.Sprintf("%d threads did not stop: they sleep in the kernel", r.core.Missed)})
 	}
 	return snap, nil
+}
+
+// giveNames gives the threads of a core their names.
+func giveNames(snap *target.Snapshot, core *gcore.Core) {
+	for i := range snap.Threads {
+		snap.Threads[i].Name = core.Threads[snap.Threads[i].ID]
+	}
 }
 
 // newCore writes a small core of a process.
@@ -124,7 +131,7 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 			if pid <= 0 || output == "" {
 				return errors.New("core: name a process (-p PID) and a file (-o FILE)")
 			}
-			core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+			core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
 			if err != nil {
 				return &failure{exitNone, err}
 			}
