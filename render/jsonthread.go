@@ -55,7 +55,9 @@ func (e *threadEncoder) thread() {
 		}
 		e.close(']')
 	}
-	if t.Task != nil {
+	if g := goroutineOf(t); g != nil {
+		e.goroutine(g)
+	} else if t.Task != nil {
 		e.task()
 	}
 	if t.Tried != nil {

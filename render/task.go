@@ -12,7 +12,7 @@ import (
 //	waiting, priority 5, 312 of 1024 bytes of stack never used
 func taskText(t *report.Thread) string {
 	k := t.Task
-	if k == nil {
+	if k == nil || k.Goroutine != nil {
 		return ""
 	}
 	var parts []string

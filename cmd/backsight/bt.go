@@ -16,19 +16,20 @@ import (
 
 // btOptions are the flags of bt.
 type btOptions struct {
-	files  fileFlags
-	memory memoryFlags
-	choice choiceFlags
-	sample sampleFlags
-	walk   walkFlags
-	names  nameFlags
-	show   excerptFlags
-	format string
-	color  string
-	strict bool
-	live   processes
-	stored bool         // captures are in systemd-coredump's folder
-	style  render.Style // but for the title
+	files      fileFlags
+	memory     memoryFlags
+	choice     choiceFlags
+	sample     sampleFlags
+	walk       walkFlags
+	names      nameFlags
+	show       excerptFlags
+	format     string
+	color      string
+	strict     bool
+	live       processes
+	goroutines bool
+	stored     bool         // captures are in systemd-coredump's folder
+	style      render.Style // but for the title
 }
 
 func newBT(stdout, stderr io.Writer) *cobra.Command {
@@ -85,6 +86,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
 	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps; CAPTURE is a program or a process ID")
+	f.BoolVar(&o.goroutines, "goroutines", true, "of a Go program the goroutines, with the threads that run them; without, the system's threads")
 	o.choice.add(f)
 	o.sample.add(cmd)
 	o.walk.add(f)

@@ -106,7 +106,9 @@ func (n *nameFlags) symbolizer() backsight.Symbolizer {
 func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	switch {
 	case c.by != "":
-		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.ID == c.thread })
+		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool {
+			return t.ID == c.thread || t.Task != nil && t.Task.Goroutine != nil && t.Task.Goroutine.ID == uint64(c.thread)
+		})
 		if i < 0 {
 			return fmt.Errorf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap))
 		}

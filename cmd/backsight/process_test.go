@@ -43,7 +43,7 @@ func counted(folded, function string) (sum int) {
 	return sum
 }
 
-// TestProcess: all threads of a process that runs have backtraces, and the process goes on.
+// TestProcess: all goroutines of a process that runs have backtraces, and the process goes on.
 func TestProcess(t *testing.T) {
 	pid := busyProcess(t)
 	for range 20 {
@@ -51,7 +51,7 @@ func TestProcess(t *testing.T) {
 		if strings.Contains(errs, "not allowed") {
 			t.Skip(errs)
 		}
-		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") || strings.Count(out, "Thread ") < 3 {
+		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") || strings.Count(out, "oroutine") < 3 {
 			t.Fatalf("exit code %d, said %q, printed\n%s", code, errs, out)
 		}
 	}

@@ -72,7 +72,7 @@ func TestCrash(t *testing.T) {
 	}
 	base := filepath.Join(dir, "crash-1700000001-backsight-"+pid)
 	text := read(t, base+".txt")
-	for _, want := range []string{"process " + pid + " (" + program + "), signal 11, time 1700000001, 2023-11-14T22:13:21Z\n", "runtime.mstart", `"backsight"`, "stop: root"} {
+	for _, want := range []string{"process " + pid + " (" + program + "), signal 11, time 1700000001, 2023-11-14T22:13:21Z\n", " main.main+", "Goroutine 1 [", "stop: root"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -83,7 +83,7 @@ func TestCrash(t *testing.T) {
 	if st, err := os.Stat(base + ".json"); err != nil || st.Mode() != 0o600 {
 		t.Errorf("%v, %v", st, err)
 	}
-	if out, _, code := run(t, program, ".", "bt", base+".core"); code != 0 || !strings.Contains(out, "runtime.mstart") {
+	if out, _, code := run(t, program, ".", "bt", base+".core"); code != 0 || !strings.Contains(out, " main.main+") {
 		t.Errorf("the core that was kept: exit code %d\n%s", code, out)
 	}
 	if counts := read(t, filepath.Join(dir, "crashes.json")); !strings.Contains(counts, `"notReported": 2`) {

@@ -33,6 +33,10 @@ func Of(pid int, opt Options) (*Core, error) {
 		return nil, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
 	}
 	defer mem.Close()
+	var runtimes []uint64
+	if maps, err := procfs.Maps(dir); err == nil { // which takes no time of the process
+		runtimes = b.golang(mem, maps)
+	}
 	start := time.Now()
 	s, err := stop(pid)
 	defer func() { s.release() }()
@@ -48,12 +52,14 @@ func Of(pid int, opt Options) (*Core, error) {
 	b.threads = s.threads
 	b.pieces = stacks(b.maps, b.sps(), &opt, opt.total())
 	fill(mem, b.pieces)
+	more := b.goroutines(mem, runtimes, opt.total())
+	fill(mem, more)
 	s.release()
 	s.threads = nil
 	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir)}
-	more := rest(b.maps, opt.total())
-	fill(mem, more)
-	b.pieces = append(b.pieces, more...)
+	last := rest(b.maps, opt.total())
+	fill(mem, last)
+	b.pieces = append(append(b.pieces, more...), last...)
 	b.auxv, _ = os.ReadFile(dir + "/auxv")
 	core.Data = b.core(b.notes())
 	return core, nil
@@ -125,10 +131,15 @@ func identified(ident []byte, archs cpu.Set) (*builder, error) {
 	return b, nil
 }
 
+// registers are those of a thread.
+func (b *builder) registers(i int) cpu.Registers {
+	return b.arch.Read(b.arch.Layouts[cpu.LinuxPrstatus], b.threads[i].regs)
+}
+
 // sps are the stack pointers.
 func (b *builder) sps() (list []uint64) {
 	for i := range b.threads {
-		regs := b.arch.Read(b.arch.Layouts[cpu.LinuxPrstatus], b.threads[i].regs)
+		regs := b.registers(i)
 		if sp, ok := regs.Lookup(b.arch.SP); ok {
 			list = append(list, sp)
 		}

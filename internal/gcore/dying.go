@@ -30,6 +30,8 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	core := &Core{Threads: procfs.ThreadNames(dir), Missed: b.missed}
 	if mem, err := b.memory(dir); err == nil {
+		more := b.goroutines(mem, b.golang(mem, b.maps), opt.total()/2)
+		b.pieces = apart(append(b.pieces, more...))
 		fill(mem, b.pieces)
 		_ = mem.Close()
 		core.Alive = b.is(dir)

@@ -212,6 +212,16 @@ func (t *Table) function(i int) (Function, bool) {
 	return Function{Lo: t.text + lo, Hi: t.text + hi, table: t, record: t.functions[at:]}, true
 }
 
+// Named is the function of a name.
+func (t *Table) Named(name string) (Function, bool) {
+	for i := range t.count {
+		if f, ok := t.function(i); ok && f.Name() == name {
+			return f, true
+		}
+	}
+	return Function{}, false
+}
+
 // all calls yield for each function's beginning and size until it returns false.
 func (t *Table) all(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	for i := range t.count {
