@@ -169,7 +169,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 // unwind walks the threads of a core.
 func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, stderr io.Writer) (*report.Report, render.Style, error) {
 	o.bt.format, o.bt.color, o.bt.walk.maxFrames, o.bt.walk.limited, o.bt.files.noIndex = "text", "never", unwind.DefaultMaxFrames, true, true
-	o.bt.style.Registers, o.bt.style.Modules = true, true
+	o.bt.style.Registers, o.bt.style.Modules, o.bt.goroutines = true, true, true
 	s := &session{opt: &o.bt, progress: newProgress(stderr)}
 	name := processName(d.pid)
 	if err := s.prepare(ctx, []string{name}); err != nil {
