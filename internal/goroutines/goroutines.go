@@ -59,8 +59,13 @@ func (r Reader) word(addr uint64) uint64 {
 // Places of a g's fields that all versions have, in words: stack.lo and hi, m, sched.sp, pc and g.
 const stackLo, stackHi, mOf, schedSP, schedPC, schedG = 0, 1, 6, 7, 8, 9
 
-// SizeG is how many bytes of a g are looked at: startpc, the last field, is at 37 words at most.
-func (r Reader) SizeG() int { return 48 * r.Word }
+// SizeG is how many bytes of a g are looked at: startpc, the last field, is at 304 bytes at most, of 32 bits at 192.
+func (r Reader) SizeG() int {
+	if r.Word == 4 {
+		return 256
+	}
+	return 384
+}
 
 // G reads a g; false for what is none.
 func (r Reader) G(addr uint64, dst []byte) bool {

@@ -213,10 +213,10 @@ func (p *program) run(list []goroutine) {
 	}
 }
 
-// learnProcID finds where m.procid is: behind g0, morebuf of six or seven words, and divmod.
+// learnProcID finds where m.procid is: behind g0, morebuf of six or seven words, divmod and what aligns it.
 func (p *program) learnProcID(list []goroutine, ids map[uint64]*target.Thread) {
 	best := 0
-	for _, at := range [...]int{7*p.Word + 8, 8*p.Word + 8} {
+	for at := 8 * p.Word; at <= 10*p.Word; at += p.Word {
 		n := 0
 		for i := range list {
 			if list[i].m != 0 && ids[p.uint64(list[i].m+uint64(at))] != nil {
