@@ -319,25 +319,33 @@ func (p *program) thread(g *goroutine) (t target.Thread) {
 		name := f.Name()
 		w.System = strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 	}
-	if g.thread != nil {
+	switch {
+	case g.thread != nil:
 		t = *g.thread
 		w.Runs = true
-	} else {
-		arch := p.snap.Arch
+	case g.status == running: // on a thread that is not in the capture: g.sched is older than its stack
 		t.ID = int(min(w.ID, 1<<31-1))
-		t.Regs.Set(arch.SP, g.sp)
-		t.Regs.Set(arch.PC, g.pc)
-		if r := Register(arch); r != cpu.NoReg {
-			t.Regs.Set(r, g.addr)
-		}
-		f, ok := p.function(g.pc)
-		t.Waits = !ok || p.module.ToTarget(f.Lo) != g.pc // one that has not begun stands at its function
-		if !t.Waits && arch.LR != cpu.NoReg {
-			t.Regs.Set(arch.LR, g.lr)
-		}
+	default:
+		t.ID = int(min(w.ID, 1<<31-1))
+		p.stand(g, &t)
 	}
 	t.Task = &target.Task{State: taskState(g.status), Goroutine: w}
 	return t
+}
+
+// stand sets the registers of a goroutine that does not run: it has called the scheduler, or a system call, or has not begun.
+func (p *program) stand(g *goroutine, t *target.Thread) {
+	arch := p.snap.Arch
+	t.Regs.Set(arch.SP, g.sp)
+	t.Regs.Set(arch.PC, g.pc)
+	if r := Register(arch); r != cpu.NoReg {
+		t.Regs.Set(r, g.addr)
+	}
+	f, ok := p.function(g.pc)
+	t.Waits = !ok || p.module.ToTarget(f.Lo) != g.pc // one that has not begun stands at its function
+	if !t.Waits && arch.LR != cpu.NoReg {
+		t.Regs.Set(arch.LR, g.lr)
+	}
 }
 
 // state is a status in the runtime's words.
