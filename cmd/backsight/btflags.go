@@ -19,6 +19,7 @@ type choiceFlags struct {
 	thread   int
 	by       string // "thread" or "report": that flag was given
 	reports  bool   // list them
+	most     int    // threads; 0: all
 	dmesg    bool
 }
 
@@ -117,6 +118,9 @@ func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	case c.one && len(snap.Threads) > 1:
 		i := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
 		snap.Threads = snap.Threads[i : i+1]
+	case c.most > 0 && len(snap.Threads) > c.most:
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%d more threads are left out", len(snap.Threads)-c.most)})
+		snap.Threads = snap.Threads[:c.most] // those that crashed are first
 	}
 	return nil
 }

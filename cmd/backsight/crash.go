@@ -30,8 +30,9 @@ type crashOptions struct {
 	nice     int
 }
 
-// crashMemory bounds the memory of a process that is copied, crashHeap what Go's heap should take.
-const crashMemory, crashHeap = 12 << 20, 40 << 20
+// crashMemory bounds the memory of a process that is copied, crashThreads how many threads a report has, crashHeap what Go's heap
+// should take.
+const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
 
 func newCrash(stderr io.Writer) *cobra.Command {
 	var o crashOptions
@@ -143,7 +144,7 @@ type crashReport struct {
 
 // report makes a report.
 func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr io.Writer) (r crashReport) {
-	core, err := gcore.Dying(in, d.pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory / 4, Others: 256 << 10, Total: crashMemory})
+	core, err := gcore.Dying(in, d.pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory, Others: 256 << 10, Total: crashMemory})
 	if err != nil {
 		return crashReport{failure: err}
 	}
@@ -170,6 +171,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, stderr io.Writer) (*report.Report, render.Style, error) {
 	o.bt.format, o.bt.color, o.bt.walk.maxFrames, o.bt.walk.limited, o.bt.files.noIndex = "text", "never", unwind.DefaultMaxFrames, true, true
 	o.bt.style.Registers, o.bt.style.Modules, o.bt.goroutines = true, true, true
+	o.bt.choice.most = crashThreads
 	s := &session{opt: &o.bt, progress: newProgress(stderr)}
 	name := processName(d.pid)
 	if err := s.prepare(ctx, []string{name}); err != nil {

@@ -12,12 +12,35 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// memory is a process's memory for package goroutines.
-type memory struct{ io.ReaderAt }
+// memory is a process's memory for package goroutines. What is read stays, a block at a time, for structures of the runtime lie side
+// by side, and each system call takes longer than to copy a block.
+type memory struct {
+	io.ReaderAt
+	blocks map[uint64][]byte
+}
+
+// block is as large as the runtime's spans of small objects; maxBlocks bounds what stays.
+const block, maxBlocks = 16 << 10, 1 << 13
 
 // Read implements goroutines.Memory.
-func (m memory) Read(addr uint64, dst []byte) int {
-	n, _ := m.ReadAt(dst, int64(addr))
+func (m *memory) Read(addr uint64, dst []byte) (n int) {
+	for n < len(dst) {
+		at := addr + uint64(n)
+		b, known := m.blocks[at/block]
+		if !known {
+			b = make([]byte, block)
+			got, _ := m.ReadAt(b, int64(at/block*block))
+			b = b[:got]
+			if len(m.blocks) >= maxBlocks {
+				clear(m.blocks)
+			}
+			m.blocks[at/block] = b
+		}
+		if at%block >= uint64(len(b)) {
+			break
+		}
+		n += copy(dst[n:], b[at%block:])
+	}
 	return n
 }
 
@@ -51,7 +74,7 @@ func (b *builder) golang(mem io.ReaderAt, maps []procfs.Mapping) (variables []ui
 
 // words reads words of a process.
 func (b *builder) words(mem io.ReaderAt) goroutines.Reader {
-	r := goroutines.Reader{Memory: memory{mem}, Word: 4, Big: b.arch.BigEndian}
+	r := goroutines.Reader{Memory: &memory{mem, map[uint64][]byte{}}, Word: 4, Big: b.arch.BigEndian}
 	if b.wide {
 		r.Word = 8
 	}

@@ -55,7 +55,7 @@ func stacks(maps []procfs.Mapping, sps []uint64, opt *Options, left uint64) (lis
 		}
 		most := min(opt.Others, left/uint64(len(sps)-i))
 		if i == 0 {
-			most = min(opt.Stack, left/2)
+			most = min(opt.Stack, left-left/4)
 		}
 		lo := max(m.Lo, (sp-redZone)&^(page-1))
 		p := piece{lo: lo, size: min(m.Hi-lo, most), mode: m.Perms}

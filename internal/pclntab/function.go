@@ -42,6 +42,13 @@ func (f *Function) Name() string { return text(f.table.names, f.u32(recordName))
 // TopFrame tells whether the function is the outermost of its stack.
 func (f *Function) TopFrame() bool { return f.flags()&1 != 0 }
 
+// Handles tells whether the kernel calls the function for a signal. The runtime's traces end there, so
+// that nobody minds what tables say of the function, this one and .debug_frame; on ARM that lacks registers pushed at once.
+func (f *Function) Handles() bool {
+	name := f.Name()
+	return name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
+}
+
 // WritesSP tells whether the function sets SP to anything: Height does not count that.
 func (f *Function) WritesSP() bool { return f.flags()&2 != 0 }
 

@@ -43,7 +43,7 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if ok && f.TopFrame() {
 		return below(s, &f, pc, out)
 	}
-	if !ok || !f.WritesSP() || handles(f.Name()) {
+	if !ok || !f.WritesSP() || f.Handles() {
 		return unwind.NotCovered
 	}
 	c, ok := changeAt(s.Module.Image, &f, pc)
