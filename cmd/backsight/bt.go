@@ -73,6 +73,7 @@ compressed. The format is recognised by content; "-" is standard input.`,
 			}
 			captures = append(o.files.gdbOrder(captures), o.live.captures()...)
 			o.files.sysroots = append(o.files.sysroots, o.live.roots()...)
+			o.live.use(&o.files)
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}

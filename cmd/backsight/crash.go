@@ -149,10 +149,12 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 		return crashReport{failure: err}
 	}
 	live := processes{pids: []int{d.pid}}
-	if roots := live.roots(); core.Alive && len(roots) > 0 {
-		o.bt.files.sysroots = append(o.bt.files.sysroots, roots...) // which is there as long as the process is
-	} else {
-		_ = in.Close() // the process may end
+	if core.Alive {
+		o.bt.files.sysroots = append(o.bt.files.sysroots, live.roots()...)
+		live.use(&o.bt.files)
+	}
+	if f := &o.bt.files; len(f.sysroots) == 0 && f.running == nil && f.exe == "" {
+		_ = in.Close() // the process may end: none of its files is only there
 	}
 	r.core, r.held = core.Data, core.Stopped
 	rep, style, err := o.unwind(ctx, d, core, stderr)

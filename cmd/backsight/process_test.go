@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +12,10 @@ import (
 	"testing"
 )
 
-// busyProcess is a process that is busy in beBusy.
-func busyProcess(t *testing.T) (pid string) {
+// busyProcess is a process of a program that is this one, or a copy that is busy in beBusy.
+func busyProcess(t *testing.T, program string) (pid string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestRecord$")
+	cmd := exec.Command(program, "-test.run", "^TestRecord$")
 	cmd.Env = append(os.Environ(), busyFor+"=60s")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func counted(folded, function string) (sum int) {
 
 // TestProcess: all goroutines of a process that runs have backtraces, and the process goes on.
 func TestProcess(t *testing.T) {
-	pid := busyProcess(t)
+	pid := busyProcess(t, os.Args[0])
 	for range 20 {
 		code, out, errs := bs(t, "bt", "-p", pid)
 		if strings.Contains(errs, "not allowed") {
@@ -65,9 +66,37 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// TestReplaced: a program whose file was replaced or deleted while it runs has its names all the same.
+func TestReplaced(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "program")
+	own, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pid := busyProcess(t, file)
+	for what, step := range map[string]func() error{
+		"deleted":  func() error { return os.Remove(file) },
+		"replaced": func() error { return errors.Join(os.Remove(file), os.WriteFile(file, []byte("another"), 0o600)) },
+	} {
+		if err := step(); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		code, out, errs := bs(t, "bt", "-p", pid)
+		if strings.Contains(errs, "not allowed") {
+			t.Skip(errs)
+		}
+		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") {
+			t.Errorf("%s: exit code %d, said %q, printed\n%s", what, code, errs, out)
+		}
+	}
+}
+
 // TestProcessCore: a small core has what the process had.
 func TestProcessCore(t *testing.T) {
-	pid, file := busyProcess(t), filepath.Join(t.TempDir(), "core")
+	pid, file := busyProcess(t, os.Args[0]), filepath.Join(t.TempDir(), "core")
 	code, _, errs := bs(t, "core", "-p", pid, "-o", file)
 	if strings.Contains(errs, "not allowed") {
 		t.Skip(errs)
