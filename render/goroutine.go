@@ -71,7 +71,7 @@ func threadTitle(group []*report.Thread) string {
 	if more := len(group) - maxNamed; more > 0 {
 		title += fmt.Sprintf(" and %d others", more)
 	}
-	title += " [" + Text(g.State) + "]"
+	title += " [" + Text(g.State) + Text(waitText(th.Task)) + "]"
 	if g.Runs {
 		title += ", thread " + strconv.Itoa(th.ID)
 	}

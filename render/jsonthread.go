@@ -88,6 +88,10 @@ func (e *threadEncoder) task() {
 	e.key("task")
 	e.open('{')
 	e.member("state", k.State)
+	if k.Call+k.Channel != "" {
+		e.member("system_call", k.Call)
+		e.member("wait_channel", k.Channel)
+	}
 	e.key("priority")
 	if k.HasPriority {
 		e.int(k.Priority)

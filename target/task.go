@@ -6,6 +6,8 @@ type Task struct {
 	// "sleeping", "uninterruptible", "idle", "stopped", "traced" or "parked", and how they ended,
 	// "zombie" or "dead". "" where the kernel's control block is not known well enough.
 	State string
+	// Call is the system call that the thread waits in, and Channel the kernel's function that it sleeps in; "" where nobody says.
+	Call, Channel string
 	// Priority as the kernel counts; HasPriority: it is known.
 	Priority    int
 	HasPriority bool

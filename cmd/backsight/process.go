@@ -99,7 +99,12 @@ func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
 	}
 	giveNames(snap, r.core)
 	for i := range snap.Threads {
-		snap.Threads[i].Crashed = false
+		t := &snap.Threads[i]
+		t.Crashed = false
+		if w, ok := r.core.Waits[t.ID]; ok {
+			state := map[byte]string{'S': "sleeping", 'D': "uninterruptible"}[w.State]
+			t.Task = &target.Task{State: state, Call: w.Call, Channel: w.Channel}
+		}
 	}
 	snap.Fault = nil
 	if r.core.Missed > 0 {

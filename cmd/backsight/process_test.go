@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/backsight/backsight/internal/procfs"
 )
 
 // busyProcess is a process of a program that is this one, or a copy that is busy in beBusy.
@@ -91,6 +94,26 @@ func TestReplaced(t *testing.T) {
 		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") {
 			t.Errorf("%s: exit code %d, said %q, printed\n%s", what, code, errs, out)
 		}
+	}
+}
+
+// TestWaits: what a thread waits for in the kernel is said.
+func TestWaits(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	pid := strconv.Itoa(cmd.Process.Pid)
+	for len(procfs.Waits("/proc/"+pid)) == 0 { // it begins
+		time.Sleep(time.Millisecond)
+	}
+	code, out, errs := bs(t, "bt", "-p", pid)
+	if strings.Contains(errs, "not allowed") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(out, "    sleeping") {
+		t.Errorf("exit code %d, said %q, printed\n%s", code, errs, out)
 	}
 }
 

@@ -37,6 +37,7 @@ func Of(pid int, opt Options) (*Core, error) {
 	if maps, err := procfs.Maps(dir); err == nil { // which takes no time of the process
 		runtimes = b.golang(mem, maps)
 	}
+	waits := procfs.Waits(dir) // stopped, all wait for us
 	start := time.Now()
 	s, err := stop(pid)
 	defer func() { s.release() }()
@@ -56,7 +57,7 @@ func Of(pid int, opt Options) (*Core, error) {
 	fill(mem, more)
 	s.release()
 	s.threads = nil
-	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir)}
+	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir), Waits: waits}
 	last := rest(b.maps, opt.total())
 	fill(mem, last)
 	b.pieces = append(append(b.pieces, more...), last...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/procfs"
 )
 
 // Options say what is copied.
@@ -28,6 +29,8 @@ func (o *Options) total() uint64 { return cmp.Or(o.Total, 1<<30) }
 type Core struct {
 	Data    []byte
 	Threads map[int]string // their names, by ID
+	// Waits are what threads waited for in the kernel, by ID, when they were asked to stop.
+	Waits map[int]procfs.Wait
 	// Stopped is how long the process stood still.
 	Stopped time.Duration
 	// Missed are threads that could not be stopped in time, or whose registers were too many.

@@ -329,7 +329,11 @@ func (p *program) thread(g *goroutine) (t target.Thread) {
 		t.ID = int(min(w.ID, 1<<31-1))
 		p.stand(g, &t)
 	}
-	t.Task = &target.Task{State: taskState(g.status), Goroutine: w}
+	task := target.Task{State: taskState(g.status), Goroutine: w}
+	if t.Task != nil {
+		task.Call, task.Channel = t.Task.Call, t.Task.Channel
+	}
+	t.Task = &task
 	return t
 }
 
