@@ -123,7 +123,7 @@ func giveNames(snap *target.Snapshot, core *gcore.Core) {
 
 // newCore writes a small core of a process.
 func newCore(stderr io.Writer) *cobra.Command {
-	var pid int
+	var pids []int
 	var output string
 	cmd := &cobra.Command{
 		Use:   "core -p PID -o FILE",
@@ -133,10 +133,10 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 		Example: `  backsight core -p 1234 -o core.1234`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if pid <= 0 || output == "" {
+			if len(pids) == 0 || output == "" {
 				return errors.New("core: name a process (-p PID) and a file (-o FILE)")
 			}
-			core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
+			core, err := gcore.Of(pids[0], gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
 			if err != nil {
 				return &failure{exitNone, err}
 			}
@@ -145,13 +145,13 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 				return err
 			})
 			if err == nil {
-				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pid), core.Stopped.Seconds()*1000, len(core.Threads))
+				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pids[0]), core.Stopped.Seconds()*1000, len(core.Threads))
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&pid, "pid", "p", 0, "the process `PID`")
+	f.VarP(&pidValue{&pids, true}, "pid", "p", "the process `PID`, or the name of its program")
 	f.StringVarP(&output, "output", "o", "", "write to `FILE`")
 	complete(cmd, nil, nil)
 	return cmd

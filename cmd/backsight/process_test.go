@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,6 +109,9 @@ func TestWaits(t *testing.T) {
 	for len(procfs.Waits("/proc/"+pid)) == 0 { // it begins
 		time.Sleep(time.Millisecond)
 	}
+	if named := processesNamed("sleep"); !slices.Contains(named, cmd.Process.Pid) {
+		t.Errorf("processes that are called sleep: %d", named)
+	}
 	code, out, errs := bs(t, "bt", "-p", pid)
 	if strings.Contains(errs, "not allowed") {
 		t.Skip(errs)
@@ -138,9 +142,10 @@ func TestProcessCore(t *testing.T) {
 // TestProcessRefused: one line says why a process cannot be looked at.
 func TestProcessRefused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"process 99999999: not found": {"bt", "-p", "99999999"},
-		"name a process":              {"core", "-o", "x"},
-		"process 99999998: not found": {"core", "-p", "99999998", "-o", filepath.Join(t.TempDir(), "core")},
+		"process 99999999: not found":    {"bt", "-p", "99999999"},
+		"name a process":                 {"core", "-o", "x"},
+		"no process has this ID or name": {"bt", "-p", "no such program"},
+		"process 99999998: not found":    {"core", "-p", "99999998", "-o", filepath.Join(t.TempDir(), "core")},
 	} {
 		if code, _, errs := bs(t, args...); code == exitOK || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
 			t.Errorf("%v: exit code %d, said %q", args, code, errs)
