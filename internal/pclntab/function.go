@@ -65,14 +65,8 @@ func (f *Function) Height(pc uint64) (int64, bool) {
 // for none (PCDATA_InlTreeIndex).
 const inlining = 2
 
-// Line is the source line of the instruction at pc. ok is false where nothing tells, and where the
-// instruction belongs to a function that was inlined: which one, the table does not say itself.
-func (f *Function) Line(pc uint64) (file string, line int, ok bool) {
-	if at := f.table.fixed() + inlining*4; f.u32(recordTables) > inlining && at+4 <= len(f.record) && f.u32(at) != 0 {
-		if v, ok := f.value(f.u32(at), pc); !ok || v >= 0 {
-			return "", 0, false
-		}
-	}
+// source is the source line of the instruction at pc, in the innermost function that was inlined there.
+func (f *Function) source(pc uint64) (file string, line int, ok bool) {
 	n, ok := f.value(f.u32(recordLine), pc)
 	no, ok2 := f.value(f.u32(recordFile), pc)
 	unit := (uint64(f.u32(recordUnit)) + uint64(uint32(no))) * 4

@@ -39,6 +39,7 @@ type Table struct {
 	late    bool   // of Go 1.20 or later: functions state their first line
 	count   int    // functions
 	text    uint64 // the address that functions' offsets are from
+	addr    uint64 // of the header
 
 	offsets [5]uint64 // from the header to names, units, files, values, functions
 	// All of these reach as far as the file says that the table does.
