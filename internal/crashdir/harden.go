@@ -31,7 +31,7 @@ func Harden(nice int, limit time.Duration) {
 // Heard tells whether anybody reads standard error: the kernel gives its handlers none, and Go's runtime opens the null device.
 func Heard() bool {
 	var st unix.Stat_t
-	return unix.Fstat(2, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || st.Rdev != unix.Mkdev(1, 3)
+	return unix.Fstat(2, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || uint64(st.Rdev) != unix.Mkdev(1, 3)
 }
 
 // Log writes a line to the kernel's log: <3> is KERN_ERR.
