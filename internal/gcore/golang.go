@@ -20,7 +20,7 @@ type memory struct {
 }
 
 // block is as large as the runtime's spans of small objects; maxBlocks bounds what stays.
-const block, maxBlocks = 16 << 10, 1 << 13
+const block, maxBlocks = 16 << 10, 1 << 9
 
 // Read implements goroutines.Memory.
 func (m *memory) Read(addr uint64, dst []byte) (n int) {

@@ -69,7 +69,12 @@ func (r Reader) SizeG() int {
 
 // G reads a g; false for what is none.
 func (r Reader) G(addr uint64, dst []byte) bool {
-	return addr != 0 && r.Read(addr, dst) == len(dst) && r.at(dst, schedG) == addr && r.at(dst, stackLo) < r.at(dst, stackHi)
+	return addr != 0 && r.Read(addr, dst) == len(dst) && r.isG(addr, dst)
+}
+
+// isG tells whether a block is a g; one that has ended may have no stack.
+func (r Reader) isG(addr uint64, g []byte) bool {
+	return r.at(g, schedG) == addr && r.at(g, stackLo) < r.at(g, stackHi)
 }
 
 // List is runtime.allgs, which is at Variable: Count addresses at Array.
@@ -146,20 +151,24 @@ func (r Reader) layout(g []byte) int {
 	return 0
 }
 
-// Each calls yield for the address of each g of a list, and what is there, until it returns false.
-func (r Reader) Each(l List, yield func(addr uint64, g []byte) bool) {
+// Each calls yield for the address of each g of a list, and what is there, until it returns false. It returns how many are not in memory.
+func (r Reader) Each(l List, yield func(addr uint64, g []byte) bool) (missing int) {
 	buf, g := make([]byte, chunk), make([]byte, r.SizeG())
 	for done := 0; done < l.Count; {
 		n := r.Read(l.Array+uint64(done*r.Word), buf[:min(chunk, (l.Count-done)*r.Word)]) / r.Word
 		for i := range n {
-			if addr := r.at(buf, i); r.G(addr, g) && !yield(addr, g) {
-				return
+			addr := r.at(buf, i)
+			if r.Read(addr, g) < len(g) {
+				missing++
+			} else if r.isG(addr, g) && !yield(addr, g) {
+				return missing
 			}
 		}
 		if done += n; n == 0 {
-			return
+			return missing + l.Count - done
 		}
 	}
+	return missing
 }
 
 // Stack is what of a goroutine's stack is in use while it does not run, and all of it.

@@ -3,6 +3,7 @@ package goroutines
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -166,7 +167,7 @@ func (p *program) add() {
 	allowance := budget.New("goroutines", 1<<16, p.snap.Memory.Size()/(2<<10))
 	var list []goroutine
 	seen := map[uint64]bool{}
-	p.Each(p.list, func(addr uint64, b []byte) bool {
+	missing := p.Each(p.list, func(addr uint64, b []byte) bool {
 		g := p.read(addr, b)
 		if g.status == 0 || g.status == dead || g.status == deadExtra || g.what.ID == 0 || seen[g.what.ID] {
 			return p.ctx.Err() == nil
@@ -179,6 +180,9 @@ func (p *program) add() {
 		list = append(list, g)
 		return p.ctx.Err() == nil
 	})
+	if missing > 0 {
+		p.snap.Issues = append(p.snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%d goroutines are not in the capture", missing)})
+	}
 	p.parents = p.haveParents(list)
 	p.run(list)
 	p.replace(list)
