@@ -28,6 +28,8 @@ type processes struct {
 	count int           // of looks
 	next  time.Time     // when to look again
 	left  int           // processes of this look
+	// freeze: they stand still until their backtraces are written.
+	freeze bool
 }
 
 // captures are the names of the processes, once for each look.
@@ -76,12 +78,16 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 			continue
 		}
 		p.wait(ctx)
-		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
+		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack, Freeze: p.freeze})
 		if err != nil {
 			return nil, true, err
 		}
 		s, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), env)
-		return &running{s, core}, true, err
+		if err != nil {
+			core.Release()
+			return nil, true, err
+		}
+		return &running{s, core}, true, nil
 	}
 	return nil, false, nil
 }
@@ -90,6 +96,12 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 type running struct {
 	input.Stream
 	core *gcore.Core
+}
+
+// Close lets a process go on that was frozen.
+func (r *running) Close() error {
+	r.core.Release()
+	return r.Stream.Close()
 }
 
 func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {

@@ -64,6 +64,9 @@ func TestProcess(t *testing.T) {
 	if n := counted(out, ".beBusy"); code != exitOK || n != 5 {
 		t.Errorf("five looks: exit code %d, said %q, beBusy %d times in\n%s", code, errs, n, out)
 	}
+	if code, out, errs := bs(t, "bt", "--freeze", "--count", "2", "--every", "1ms", "-p", pid); code != exitOK || strings.Count(out, ".beBusy") != 2 {
+		t.Errorf("frozen: exit code %d, said %q, printed\n%s", code, errs, out)
+	}
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") || strings.Contains(string(status), "State:\tt") {
 		t.Errorf("the process is not as it was: %v\n%s", err, status)

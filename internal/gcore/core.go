@@ -13,24 +13,51 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/procfs"
 )
 
-// Of makes a core of a process. The process goes on as soon as its stacks are copied.
+// Of makes a core of a process. The process goes on as soon as its stacks are copied, or with Options.Freeze when the core is released.
 func Of(pid int, opt Options) (*Core, error) {
-	runtime.LockOSThread() // the thread that traces
-	defer runtime.UnlockOSThread()
+	type made struct {
+		core *Core
+		err  error
+	}
+	done, end, gone := make(chan made), make(chan struct{}), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the thread that traces; its end lets go what it still traces
+		core, s, err := of(pid, opt)
+		done <- made{core, err}
+		<-end
+		s.release()
+		close(gone)
+	}()
+	m := <-done
+	release := sync.OnceFunc(func() {
+		close(end)
+		<-gone
+	})
+	if m.err != nil || !opt.Freeze {
+		release()
+		return m.core, m.err
+	}
+	m.core.release = release
+	return m.core, nil
+}
+
+// of makes a core, and returns the threads that still stand.
+func of(pid int, opt Options) (*Core, *stopped, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	b, err := builderOf(dir, opt.Archs)
 	if err != nil {
-		return nil, err
+		return nil, &stopped{}, err
 	}
 	mem, err := os.Open(dir + "/mem")
 	if err != nil {
-		return nil, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
+		return nil, &stopped{}, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
 	}
 	defer mem.Close()
 	var runtimes []uint64
@@ -40,30 +67,30 @@ func Of(pid int, opt Options) (*Core, error) {
 	waits := procfs.Waits(dir) // stopped, all wait for us
 	start := time.Now()
 	s, err := stop(pid)
-	defer func() { s.release() }()
 	if err == nil {
 		err = s.registers()
 	}
 	if err != nil {
-		return nil, err
+		return nil, s, err
 	}
 	if b.maps, err = procfs.Maps(dir); err != nil {
-		return nil, fmt.Errorf("process %d: its mappings cannot be read", pid)
+		return nil, s, fmt.Errorf("process %d: its mappings cannot be read", pid)
 	}
 	b.threads = s.threads
 	b.pieces = stacks(b.maps, b.sps(), &opt, opt.total())
 	fill(mem, b.pieces)
 	more := b.goroutines(mem, runtimes, opt.total())
 	fill(mem, more)
-	s.release()
-	s.threads = nil
+	if !opt.Freeze {
+		s.release()
+	}
 	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir), Waits: waits}
 	last := rest(b.maps, opt.total())
 	fill(mem, last)
 	b.pieces = append(append(b.pieces, more...), last...)
 	b.auxv, _ = os.ReadFile(dir + "/auxv")
 	core.Data = b.core(b.notes())
-	return core, nil
+	return core, s, nil
 }
 
 // builder builds an ELF core.

@@ -19,6 +19,8 @@ import (
 // Options say what is copied.
 type Options struct {
 	Archs cpu.Set
+	// Freeze: the process stands still until the core is released.
+	Freeze bool
 	// Stack bounds the bytes of the first thread's stack, Others those of each other's, Total those of all memory; 0: a gigabyte.
 	Stack, Others, Total uint64
 }
@@ -36,5 +38,13 @@ type Core struct {
 	// Missed are threads that could not be stopped in time, or whose registers were too many.
 	Missed int
 	// Alive: of a process that died, memory was its own.
-	Alive bool
+	Alive   bool
+	release func()
+}
+
+// Release lets a frozen process go on.
+func (c *Core) Release() {
+	if c.release != nil {
+		c.release()
+	}
 }

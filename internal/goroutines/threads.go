@@ -126,6 +126,7 @@ func (p *program) waitReasons(data []target.Range) (list []string) {
 // g is a goroutine as the runtime has it.
 type goroutine struct {
 	addr, sp, pc, m uint64
+	stack           target.Range
 	status          uint32
 	what            target.Goroutine
 	lr              uint64
@@ -140,6 +141,7 @@ const (
 
 // read decodes a g.
 func (p *program) read(addr uint64, b []byte) (g goroutine) {
+	_, g.stack = p.Stack(b)
 	g.addr, g.sp, g.pc, g.m = addr, p.at(b, schedSP), p.at(b, schedPC), p.M(b)
 	g.status = p.order().Uint32(b[p.goid-8:]) &^ 0x1000
 	g.what.ID = p.order().Uint64(b[p.goid:])
@@ -201,85 +203,6 @@ func (p *program) haveParents(list []goroutine) bool {
 		}
 	}
 	return len(list) > 1
-}
-
-// run finds the threads that run goroutines, by the IDs that the runtime has of threads.
-func (p *program) run(list []goroutine) {
-	ids := make(map[uint64]*target.Thread, len(p.snap.Threads))
-	for i := range p.snap.Threads {
-		ids[uint64(p.snap.Threads[i].ID)] = &p.snap.Threads[i]
-	}
-	p.learnProcID(list, ids)
-	for i := range list {
-		if g := &list[i]; p.procID != 0 && g.m != 0 && (g.status == running || g.status == syscall) {
-			g.thread = ids[p.uint64(g.m+uint64(p.procID))]
-		}
-	}
-}
-
-// learnProcID finds where m.procid is: behind g0, morebuf of six or seven words, divmod and what aligns it.
-func (p *program) learnProcID(list []goroutine, ids map[uint64]*target.Thread) {
-	best := 0
-	for at := 8 * p.Word; at <= 10*p.Word; at += p.Word {
-		n := 0
-		for i := range list {
-			if list[i].m != 0 && ids[p.uint64(list[i].m+uint64(at))] != nil {
-				n++
-			}
-		}
-		for i := range p.snap.Threads {
-			t := &p.snap.Threads[i]
-			if m := p.own(t); m != 0 && p.uint64(m+uint64(at)) == uint64(t.ID) {
-				n++
-			}
-		}
-		if n > best {
-			best, p.procID = n, at
-		}
-	}
-}
-
-// own is the m of a thread that runs no goroutine, by the g0 that its register has; 0 if that is none.
-func (p *program) own(t *target.Thread) (m uint64) {
-	addr, ok := t.Regs.Lookup(Register(p.snap.Arch))
-	if !ok || addr == 0 {
-		return 0
-	}
-	if m = p.word(addr + uint64(mOf*p.Word)); m == 0 || p.word(m) != addr {
-		return 0
-	}
-	return m
-}
-
-func (p *program) uint64(addr uint64) uint64 {
-	var b [8]byte
-	if p.Read(addr, b[:]) < 8 {
-		return 0
-	}
-	return p.order().Uint64(b[:])
-}
-
-// idle tells whether a thread is one of the runtime's that runs no goroutine.
-func (p *program) idle(t *target.Thread) bool {
-	m := p.own(t)
-	return m != 0 && p.procID != 0 && p.uint64(m+uint64(p.procID)) == uint64(t.ID)
-}
-
-// Register is the register that has g in Go code, NoReg where thread-local storage has it (cmd/compile/abi-internal.md).
-func Register(arch *cpu.Arch) cpu.Reg {
-	switch arch.Name {
-	case "x86_64":
-		return 14
-	case "aarch64":
-		return 28
-	case "arm":
-		return 10
-	case "riscv64":
-		return 27
-	case "mips", "mips64":
-		return 30
-	}
-	return cpu.NoReg
 }
 
 // replace makes the snapshot's threads: what crashed first, the program's goroutines, the runtime's, other threads.
