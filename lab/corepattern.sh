@@ -3,7 +3,7 @@
 #
 # Writes OUT.log, the console: a hundred crashes with the size and the time of each, a storm, a full disk, no process IDs left, a handler
 # that is killed, and what is left behind. BACKSIGHT is the command for ARCH, as lab/kernels.sh has KERNEL, BUSYBOX and ARCH; CC compiles
-# the program that crashes.
+# the program that crashes. STORM is how many crashes a storm has.
 #
 #	GOARCH=arm64 CGO_ENABLED=0 go build -o /tmp/bs ./cmd/backsight
 #	CC=aarch64-linux-gnu-gcc lab/corepattern.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/bs /tmp/arm64
@@ -29,6 +29,6 @@ chmod +x "$work/tree/init"
 mknod "$work/tree/dev/console" c 5 1
 mknod "$work/tree/dev/null" c 1 3
 (cd "$work/tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initramfs"
-timeout "${SECONDS_MOST:-900}" $machine -smp 2 -m 512 -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console quiet panic=-1" \
+timeout "${SECONDS_MOST:-900}" $machine -smp 2 -m 512 -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console quiet panic=-1 storm=${STORM:-1000}" \
 	-display none -nic none -no-reboot -monitor none -serial "file:$out.log"
 grep -a '^==' "$out.log"
