@@ -31,7 +31,8 @@ type crashOptions struct {
 }
 
 // crashMemory bounds the memory of a process that is copied, crashThreads how many threads a report has, crashHeap what Go's heap
-// should take.
+// should take. crashFrames bounds the frames of a thread.
+const crashFrames = 1 << 16
 const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
 
 func newCrash(stderr io.Writer) *cobra.Command {
@@ -157,7 +158,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 		_ = in.Close() // the process may end: none of its files is only there
 	}
 	r.core, r.held = core.Data, core.Stopped
-	rep, style, err := o.unwind(ctx, d, core, stderr)
+	rep, style, err := o.unwind(ctx, d, core, crashFrames, stderr)
 	if err != nil {
 		r.failure = err
 		return r
@@ -165,13 +166,23 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 	for _, issue := range rep.Issues {
 		r.text = fmt.Appendf(r.text, "%s\n", render.Text(issue.Text))
 	}
-	r.text, r.json = render.AppendText(r.text, rep, style), render.AppendJSON(nil, rep, style)
+	r.text = render.AppendText(r.text, rep, style)
+	frames := 0
+	for i := range rep.Threads {
+		frames += rep.Threads[i].Count()
+	}
+	if frames > crashFrames/8 { // recursion, which JSON does not fold
+		rep, style, r.failure = o.unwind(ctx, d, core, unwind.DefaultMaxFrames, stderr)
+	}
+	if r.failure == nil {
+		r.json = render.AppendJSON(nil, rep, style)
+	}
 	return r
 }
 
-// unwind walks the threads of a core.
-func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, stderr io.Writer) (*report.Report, render.Style, error) {
-	o.bt.format, o.bt.color, o.bt.walk.maxFrames, o.bt.walk.limited, o.bt.files.noIndex = "text", "never", unwind.DefaultMaxFrames, true, true
+// unwind walks the threads of a core, so many frames each.
+func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, frames int, stderr io.Writer) (*report.Report, render.Style, error) {
+	o.bt.format, o.bt.color, o.bt.walk.maxFrames, o.bt.walk.limited, o.bt.files.noIndex = "text", "never", frames, true, true
 	o.bt.style.Registers, o.bt.style.Modules, o.bt.goroutines = true, true, true
 	o.bt.choice.most = crashThreads
 	s := &session{opt: &o.bt, progress: newProgress(stderr)}

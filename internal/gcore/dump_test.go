@@ -129,6 +129,17 @@ func TestAlive(t *testing.T) {
 	}
 }
 
+// TestOverflow: the stack of a thread is that in which its SP lies, or that right above, which it has overflowed.
+func TestOverflow(t *testing.T) {
+	maps := []procfs.Mapping{{Lo: 0x1000, Hi: 0x2000, Perms: "rw-p"}, {Lo: 0x10_0000, Hi: 0x10_1000, Perms: "---p"}, {Lo: 0x10_1000, Hi: 0x20_0000, Perms: "rw-p"},
+		{Lo: 0x8000_0000, Hi: 0x8000_1000, Perms: "rw-p"}}
+	for sp, want := range map[uint64]uint64{0x1800: 0x1000, 0x10_1010: 0x10_1000, 0x10_0ff8: 0x10_1000, 0xf_fff0: 0x10_1000, 0x3000: 0x10_1000, 0x4000_0000: 0, 0x9000_0000: 0, ^uint64(0): 0} {
+		if m := stackOf(maps, sp); want == 0 && m != nil || want != 0 && (m == nil || m.Lo != want) {
+			t.Errorf("%#x: %+v, want %#x", sp, m, want)
+		}
+	}
+}
+
 // TestBounded: threads without number, vectors of kilobytes and stacks without end keep to the bounds.
 func TestBounded(t *testing.T) {
 	a := kinds(t)[0]

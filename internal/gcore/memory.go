@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/internal/procfs"
@@ -30,6 +31,21 @@ func at(maps []procfs.Mapping, addr uint64) *procfs.Mapping {
 	return &maps[i]
 }
 
+// overflow bounds how far below its stack an overflowed stack pointer is: the kernel leaves 1 MB free there (stack_guard_gap), and
+// threads have a page that nobody may touch.
+const overflow = 2 << 20
+
+// stackOf is the mapping of a thread's stack, nil for none.
+func stackOf(maps []procfs.Mapping, sp uint64) *procfs.Mapping {
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].Hi > sp })
+	for ; i < len(maps) && maps[i].Lo <= sp+min(overflow, ^sp); i++ {
+		if strings.HasPrefix(maps[i].Perms, "r") {
+			return &maps[i]
+		}
+	}
+	return nil
+}
+
 // fill copies memory, as much as there is.
 func fill(mem io.ReaderAt, list []piece) {
 	for i := range list {
@@ -49,8 +65,8 @@ const redZone = page
 // did.
 func stacks(maps []procfs.Mapping, sps []uint64, opt *Options, left uint64) (list []piece) {
 	for i, sp := range sps {
-		m := at(maps, sp)
-		if m == nil || !strings.HasPrefix(m.Perms, "r") {
+		m := stackOf(maps, sp)
+		if m == nil {
 			continue
 		}
 		most := min(opt.Others, left/uint64(len(sps)-i))
