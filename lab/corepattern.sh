@@ -12,12 +12,12 @@ kernel=$1 busybox=$2 arch=$3 program=$4 out=$5
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-console=ttyS0
+console=ttyS0 size="-smp 2 -m 512"
 case $arch in
 amd64) machine="qemu-system-x86_64 -M q35 -cpu Nehalem" ;;
 arm64) machine="qemu-system-aarch64 -M virt -cpu cortex-a57" console=ttyAMA0 ;;
 armhf) machine="qemu-system-arm -M virt -cpu cortex-a15" console=ttyAMA0 ;;
-mipsel) machine="qemu-system-mipsel -M malta -cpu 24Kf" ;;
+mipsel) machine="qemu-system-mipsel -M malta -cpu 24Kf" size="-m 256" ;;
 *) echo "no machine for $arch" >&2; exit 64 ;;
 esac
 mkdir -p "$work"/tree/{bin,dev,proc,sys,tmp,var/log,full}
@@ -29,6 +29,6 @@ chmod +x "$work/tree/init"
 mknod "$work/tree/dev/console" c 5 1
 mknod "$work/tree/dev/null" c 1 3
 (cd "$work/tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initramfs"
-timeout "${SECONDS_MOST:-900}" $machine -smp 2 -m 512 -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console quiet panic=-1 storm=${STORM:-1000}" \
+timeout "${SECONDS_MOST:-900}" $machine $size -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console quiet panic=-1 storm=${STORM:-1000}" \
 	-display none -nic none -no-reboot -monitor none -serial "file:$out.log"
 grep -a '^==' "$out.log"

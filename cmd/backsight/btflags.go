@@ -26,7 +26,7 @@ type choiceFlags struct {
 func (c *choiceFlags) add(f *pflag.FlagSet) {
 	f.BoolVarP(&c.all, "all", "a", false, "all threads (default)")
 	f.BoolVarP(&c.one, "one", "1", false, "only the crashed thread, or the first one")
-	f.IntVar(&c.thread, "thread", 0, "only the thread with this `ID`")
+	f.IntVar(&c.thread, "thread", 0, "only the thread or goroutine with this `ID`")
 	f.IntVar(&c.thread, "report", 0, "only report `N` of a log, counted from 0")
 	f.BoolVar(&c.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&c.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
