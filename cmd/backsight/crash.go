@@ -207,7 +207,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 // write writes the files of a report.
 func (o *crashOptions) write(ctx context.Context, t *crashdir.Ticket, d death, r *crashReport) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "process %d (%s), signal %d, time %d, %s\n", d.pid, render.Text(d.program), d.signal, d.when.Unix(), d.when.UTC().Format(time.RFC3339))
+	fmt.Fprintf(&text, "process %d (%s), thread %d, signal %d, time %d, %s\n", d.pid, render.Text(d.program), d.tid, d.signal, d.when.Unix(), d.when.UTC().Format(time.RFC3339))
 	if r.held > 0 {
 		fmt.Fprintf(&text, "its memory was copied within %.1f ms\n", r.held.Seconds()*1000)
 	}

@@ -72,7 +72,7 @@ func TestCrash(t *testing.T) {
 	}
 	base := filepath.Join(dir, "crash-1700000001-backsight-"+pid)
 	text := read(t, base+".txt")
-	for _, want := range []string{"process " + pid + " (" + program + "), signal 11, time 1700000001, 2023-11-14T22:13:21Z\n", " main.main+", "Goroutine 1 [", "stop: root"} {
+	for _, want := range []string{"process " + pid + " (" + program + "), thread " + pid + ", signal 11, time 1700000001, 2023-11-14T22:13:21Z\n", " main.main+", "Goroutine 1 [", "stop: root"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -111,7 +111,7 @@ func TestCrashFails(t *testing.T) {
 	} {
 		code, errs, _ := crash(t, program, "99999999", dump, "--dir", dir, "--deadline", "300ms")
 		text := read(t, filepath.Join(dir, "crash-1700000001-unknown-99999999.txt"))
-		if code != 2 || !strings.Contains(errs, want) || !strings.HasPrefix(text, "process 99999999 (unknown), signal 11") || !strings.Contains(text, want) {
+		if code != 2 || !strings.Contains(errs, want) || !strings.HasPrefix(text, "process 99999999 (unknown), thread 99999999, signal 11") || !strings.Contains(text, want) {
 			t.Errorf("%s: exit code %d, said %q, wrote\n%s", want, code, errs, text)
 		}
 	}
