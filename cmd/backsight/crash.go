@@ -109,13 +109,13 @@ func deathOf(args []string) (d death, err error) {
 func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer) error {
 	crashdir.Harden(o.nice, o.deadline)
 	debug.SetMemoryLimit(crashHeap)
+	late := time.AfterFunc(2*o.deadline, func() { os.Exit(exitNone) }) // a disk, or a handler with a lock, that answers no more
+	defer late.Stop()
 	ticket, err := o.dir.Admit(d.program, d.when, d.pid)
 	if err != nil || ticket == nil {
 		return failed(err)
 	}
 	defer ticket.End()
-	late := time.AfterFunc(2*o.deadline, func() { os.Exit(exitNone) }) // a disk that answers no more
-	defer late.Stop()
 	working, stop := context.WithTimeout(ctx, o.deadline)
 	defer stop()
 	done := make(chan crashReport, 1)
