@@ -47,7 +47,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
-			Frames: named(ctx, snap.Arch, t, names)}
+			Frames: named(ctx, snap.Arch, t, names), Created: created(snap, t.Thread, names)}
 	}
 	if err == nil {
 		fault := mapped.Guard(func() { giveReasons(snap, r) })
@@ -98,6 +98,20 @@ func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) 
 		}
 	}
 	return out
+}
+
+// created names the go statement that started a goroutine, nil where it is not known.
+func created(snap *target.Snapshot, t *target.Thread, names Symbolizer) *symbol.Location {
+	if names == nil || t == nil || t.Task == nil || t.Task.Goroutine == nil || t.Task.Goroutine.Created == 0 {
+		return nil
+	}
+	call := t.Task.Goroutine.Created - 1
+	m, ok := snap.ModuleAt(call)
+	if !ok {
+		return nil
+	}
+	l := names.Lookup(m, m.ToImage(call)&snap.Arch.AddrMask())
+	return &l
 }
 
 // listedName is the name that the capture gives a frame, where it lists the frame.

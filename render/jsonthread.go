@@ -55,7 +55,9 @@ func (e *threadEncoder) thread() {
 		}
 		e.close(']')
 	}
-	if t.Task != nil {
+	if g := goroutineOf(t); g != nil {
+		e.goroutine(g)
+	} else if t.Task != nil {
 		e.task()
 	}
 	if t.Tried != nil {
@@ -86,6 +88,10 @@ func (e *threadEncoder) task() {
 	e.key("task")
 	e.open('{')
 	e.member("state", k.State)
+	if k.Call+k.Channel != "" {
+		e.member("system_call", k.Call)
+		e.member("wait_channel", k.Channel)
+	}
 	e.key("priority")
 	if k.HasPriority {
 		e.int(k.Priority)

@@ -5,19 +5,31 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 )
+
+// waitText is where in the kernel a thread waits: in futex (futex_wait_queue).
+func waitText(k *target.Task) string {
+	switch {
+	case k.Call != "" && k.Channel != "":
+		return " in " + k.Call + " (" + k.Channel + ")"
+	case k.Call+k.Channel != "":
+		return " in " + k.Call + k.Channel
+	}
+	return ""
+}
 
 // taskText is what a real-time kernel knows of a thread, "" for nothing:
 //
 //	waiting, priority 5, 312 of 1024 bytes of stack never used
 func taskText(t *report.Thread) string {
 	k := t.Task
-	if k == nil {
+	if k == nil || k.Goroutine != nil {
 		return ""
 	}
 	var parts []string
 	if k.State != "" {
-		parts = append(parts, k.State)
+		parts = append(parts, k.State+waitText(k))
 	}
 	if k.HasPriority {
 		parts = append(parts, fmt.Sprintf("priority %d", k.Priority))

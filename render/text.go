@@ -73,11 +73,11 @@ func (t *text) report(r *report.Report) {
 		return
 	}
 	t.digits = 2 * r.Snapshot.Arch.AddrSize
-	for i := range r.Threads {
+	for i, group := range foldGoroutines(r.Threads) {
 		if i > 0 {
 			t.b = append(t.b, '\n')
 		}
-		th := threadText{t, r, &r.Threads[i]}
+		th := threadText{t, r, group, group[0]}
 		th.thread()
 	}
 	if t.style.Modules {

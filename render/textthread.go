@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
@@ -13,8 +12,9 @@ import (
 // threadText writes a thread.
 type threadText struct {
 	*text
-	r  *report.Report
-	th *report.Thread
+	r     *report.Report
+	group []*report.Thread // goroutines that are alike
+	th    *report.Thread   // the first
 }
 
 func (t *threadText) thread() {
@@ -26,6 +26,9 @@ func (t *threadText) thread() {
 	t.reasons()
 	f := frameTable{text: t.text, arch: r.Snapshot.Arch, th: th}
 	f.frames()
+	if s := createdBy(th); s != "" {
+		t.line("    " + s)
+	}
 	t.stop()
 	if t.style.StackUsage {
 		t.usage()
@@ -38,8 +41,7 @@ func (t *threadText) thread() {
 // header writes: Thread 1 "main" (crashed): SIGSEGV at 0x00000000
 func (t *threadText) header() {
 	th := t.th
-	t.b = append(t.b, "Thread "...)
-	t.b = strconv.AppendInt(t.b, int64(th.ID), 10)
+	t.b = append(t.b, threadTitle(t.group)...)
 	if th.Name != "" {
 		t.b = append(t.b, ` "`...)
 		t.b = appendText(t.b, th.Name)

@@ -111,6 +111,9 @@ func alikeThreads(threads []report.Thread) (groups [][]*report.Thread) {
 	for i := range threads {
 		th := &threads[i]
 		var key strings.Builder
+		if g := goroutineOf(th); g != nil {
+			fmt.Fprintf(&key, "%s %x ", g.State, g.Created)
+		}
 		for k := range th.Frames {
 			fmt.Fprintf(&key, "%x ", th.Frames[k].PC)
 		}
@@ -136,7 +139,7 @@ func order(b bool) int {
 // viewThread shows the first of threads that are alike.
 func viewThread(r *report.Report, group []*report.Thread, words, digits int) threadView {
 	th := group[0]
-	v := threadView{Title: "Thread " + strconv.Itoa(th.ID), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String()}
+	v := threadView{Title: threadTitle(group[:1]), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String()}
 	if th.Name != "" {
 		v.Title += " " + th.Name
 	}
@@ -159,6 +162,9 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 		if x, ok := th.Regs.Lookup(cpu.Reg(i)); ok && th.Crashed {
 			v.Registers = append(v.Registers, registerView{arch.Regs[i].Names[0], address(x, 2*arch.Regs[i].Size)})
 		}
+	}
+	if s := createdBy(th); s != "" {
+		v.Stop = s + "; stop: " + v.Stop
 	}
 	v.Words, v.Stack = viewStack(r, th, words, digits)
 	return v

@@ -35,6 +35,8 @@ type Thread struct {
 	Tried [][]Attempt
 	// Overwritten is a return address that is no code, nil where none was found.
 	Overwritten *Overwritten
+	// Created is the go statement that started the goroutine that the thread is, nil where none is known.
+	Created *symbol.Location
 	// Reasons are why the thread crashed, as Crash.Reasons has them, where the capture has several crashes and Report.Crash
 	// is another one: a log's reports.
 	Reasons []string

@@ -141,6 +141,18 @@ func blame(img *image.Image, err error) {
 // (runtime.raise.abi0); their names in Go, and in DWARF, do not have it.
 const goABI0 = ".abi0"
 
+// golang takes the places that Go's table has.
+func (l *Location) golang(places []pclntab.Place) {
+	for i := range places {
+		p := &places[i]
+		if i < len(places)-1 {
+			l.Inlines = append(l.Inlines, Inline{Function: p.Function, File: p.File, Line: p.Line})
+		} else {
+			l.File, l.Line = p.File, p.Line
+		}
+	}
+}
+
 // find looks addr up in the symbols, in DWARF and in Go's table.
 func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
 	debug := a.dwarf(img)
@@ -151,8 +163,8 @@ func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
 	if sym, ok := img.Symbols.At(addr); ok && sym.Name != "" {
 		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
 	}
-	if f, ok := pclntab.Of(img).At(addr); ok && l.File == "" {
-		l.File, l.Line, _ = f.Line(addr)
+	if l.File == "" {
+		l.golang(pclntab.Places(img, addr))
 	}
 	if own, ok := img.Debug.LineAt(addr); ok && l.File == "" {
 		l.File, l.Line = own.File, own.Line

@@ -1,11 +1,13 @@
 package target
 
-// Task is what a kernel knows of a thread beside its registers.
+// Task is what a scheduler knows of a thread beside its registers: a kernel, or Go's runtime.
 type Task struct {
 	// State is "running", "ready", "waiting", "suspended" or "ended"; of Linux's tasks also what they wait for,
 	// "sleeping", "uninterruptible", "idle", "stopped", "traced" or "parked", and how they ended,
 	// "zombie" or "dead". "" where the kernel's control block is not known well enough.
 	State string
+	// Call is the system call that the thread waits in, and Channel the kernel's function that it sleeps in; "" where nobody says.
+	Call, Channel string
 	// Priority as the kernel counts; HasPriority: it is known.
 	Priority    int
 	HasPriority bool
@@ -18,4 +20,20 @@ type Task struct {
 	// Overflown: the pattern at the very end of the stack was overwritten, by the task or by
 	// the owner of the memory below.
 	Overflown bool
+	// Goroutine says which goroutine the thread is, nil for another kind of thread.
+	Goroutine *Goroutine
+}
+
+// Goroutine is what Go's runtime knows of a goroutine.
+type Goroutine struct {
+	ID uint64
+	// State is what it does or waits for in the runtime's words: "running", "syscall", "chan receive".
+	State string
+	// Runs: a thread of the system runs it, whose ID the thread has.
+	Runs bool
+	// System: of the runtime itself.
+	System bool
+	// Start is the function that it began in, Created the return address of the go statement, 0 if unknown; Parent is the goroutine that
+	// started it, 0 if unknown.
+	Start, Created, Parent uint64
 }

@@ -16,18 +16,20 @@ import (
 
 // btOptions are the flags of bt.
 type btOptions struct {
-	files  fileFlags
-	memory memoryFlags
-	choice choiceFlags
-	sample sampleFlags
-	walk   walkFlags
-	names  nameFlags
-	show   excerptFlags
-	format string
-	color  string
-	strict bool
-	live   processes
-	style  render.Style // but for the title
+	files      fileFlags
+	memory     memoryFlags
+	choice     choiceFlags
+	sample     sampleFlags
+	walk       walkFlags
+	names      nameFlags
+	show       excerptFlags
+	format     string
+	color      string
+	strict     bool
+	live       processes
+	goroutines bool
+	stored     bool         // captures are in systemd-coredump's folder
+	style      render.Style // but for the title
 }
 
 func newBT(stdout, stderr io.Writer) *cobra.Command {
@@ -52,12 +54,19 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
   backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
   backsight bt --remote localhost:3333 -e firmware.elf
   backsight bt -e fw.elf --remote '|openocd -f board.cfg -c "gdb_port pipe"'
+  backsight bt --coredumpctl netd
   backsight bt --dmesg --ram physical.raw@0
   backsight bt -f folded perf.data | flamegraph.pl > out.svg
   backsight bt build/netd core.1234
   backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
+			if o.stored {
+				var err error
+				if captures, err = storedCores(coredumpDir, captures); err != nil {
+					return &failure{exitNone, err}
+				}
+			}
 			o.live.pids = o.sample.running(captures)
 			if len(captures) == 0 && len(o.memory.ram) == 0 && len(o.live.pids)+len(o.live.remotes) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
@@ -67,6 +76,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 			}
 			captures = append(o.files.gdbOrder(captures), o.live.captures()...)
 			o.files.sysroots = append(o.files.sysroots, o.live.roots()...)
+			o.live.use(&o.files)
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
@@ -81,7 +91,10 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	f.StringArrayVar(&o.live.remotes, "remote", nil, "what a GDB server has stopped: `ADDR`, as HOST:PORT, unix:PATH, a serial device or |COMMAND (repeatable)")
 	f.BoolVar(&o.live.keepHalted, "keep-halted", false, "with --remote: leave the target as it stands, and do not let it go on")
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
+	f.BoolVar(&o.live.freeze, "freeze", false, "with -p: the process stands still until its backtraces are made")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
+	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps; CAPTURE is a program or a process ID")
+	f.BoolVar(&o.goroutines, "goroutines", true, "of a Go program the goroutines, with the threads that run them; without, the system's threads")
 	o.choice.add(f)
 	o.sample.add(cmd)
 	o.walk.add(f)

@@ -19,13 +19,14 @@ type choiceFlags struct {
 	thread   int
 	by       string // "thread" or "report": that flag was given
 	reports  bool   // list them
+	most     int    // threads; 0: all
 	dmesg    bool
 }
 
 func (c *choiceFlags) add(f *pflag.FlagSet) {
 	f.BoolVarP(&c.all, "all", "a", false, "all threads (default)")
 	f.BoolVarP(&c.one, "one", "1", false, "only the crashed thread, or the first one")
-	f.IntVar(&c.thread, "thread", 0, "only the thread with this `ID`")
+	f.IntVar(&c.thread, "thread", 0, "only the thread or goroutine with this `ID`")
 	f.IntVar(&c.thread, "report", 0, "only report `N` of a log, counted from 0")
 	f.BoolVar(&c.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&c.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
@@ -106,7 +107,9 @@ func (n *nameFlags) symbolizer() backsight.Symbolizer {
 func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	switch {
 	case c.by != "":
-		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.ID == c.thread })
+		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool {
+			return t.ID == c.thread || t.Task != nil && t.Task.Goroutine != nil && t.Task.Goroutine.ID == uint64(c.thread)
+		})
 		if i < 0 {
 			return fmt.Errorf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap))
 		}
@@ -115,6 +118,9 @@ func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	case c.one && len(snap.Threads) > 1:
 		i := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
 		snap.Threads = snap.Threads[i : i+1]
+	case c.most > 0 && len(snap.Threads) > c.most:
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%d more threads are left out", len(snap.Threads)-c.most)})
+		snap.Threads = snap.Threads[:c.most] // those that crashed are first
 	}
 	return nil
 }

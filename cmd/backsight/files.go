@@ -24,7 +24,8 @@ type fileFlags struct {
 	debugDirs []string
 	symbols   []string
 	symbolURL []string
-	servers   string // of debuginfod; fromEnvironment: those of DEBUGINFOD_URLS
+	running   fetcher // files of processes that run; nil: none
+	servers   string  // of debuginfod; fromEnvironment: those of DEBUGINFOD_URLS
 	raw       rawFlags
 	flags     *pflag.FlagSet
 	noIndex   bool
@@ -98,7 +99,7 @@ const fromEnvironment = "env"
 
 // fetch asks servers, where the user wants that; nil where not. What goes wrong is said to
 // warn, once for each file.
-func (ff *fileFlags) fetch(ctx context.Context, warn func(string)) (func(input.FetchKind, []byte) (string, bool), error) {
+func (ff *fileFlags) fetch(ctx context.Context, warn func(string)) (fetcher, error) {
 	if !ff.flags.Changed("debuginfod") {
 		return nil, nil
 	}
@@ -141,7 +142,7 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Fetch: fetch, FetchSymbols: symbols, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
+	opt := input.FileOptions{Fetch: ff.running.or(fetch), FetchSymbols: symbols, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
 		NoIndex: ff.noIndex, CacheDir: cacheDir(), Context: ctx, Searching: func() { ff.searched.Add(1) }}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))

@@ -189,6 +189,7 @@ func commands(stdout, stderr io.Writer) []command {
 		{"watch", func() *cobra.Command { return newWatch(stdout, stderr) }},
 		{"record", func() *cobra.Command { return newRecord(stdout, stderr) }},
 		{"core", func() *cobra.Command { return newCore(stderr) }},
+		{"crash", func() *cobra.Command { return newCrash(stderr) }},
 		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
 		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
 		{"schema", newSchema},

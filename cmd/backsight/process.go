@@ -32,6 +32,8 @@ type processes struct {
 	count int           // of looks
 	next  time.Time     // when to look again
 	left  int           // processes of this look
+	// freeze: they stand still until their backtraces are written.
+	freeze bool
 
 	remotes    []string
 	keepHalted bool
@@ -103,12 +105,16 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 			continue
 		}
 		p.wait(ctx)
-		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+		core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack, Freeze: p.freeze})
 		if err != nil {
 			return nil, true, err
 		}
 		s, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), env)
-		return &running{s, core}, true, err
+		if err != nil {
+			core.Release()
+			return nil, true, err
+		}
+		return &running{s, core}, true, nil
 	}
 	return nil, false, nil
 }
@@ -150,14 +156,25 @@ type running struct {
 	core *gcore.Core
 }
 
+// Close lets a process go on that was frozen.
+func (r *running) Close() error {
+	r.core.Release()
+	return r.Stream.Close()
+}
+
 func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
 	snap, err := r.Stream.Next(ctx)
 	if err != nil {
 		return snap, err
 	}
+	giveNames(snap, r.core)
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
-		t.Name, t.Crashed = r.core.Threads[t.ID], false
+		t.Crashed = false
+		if w, ok := r.core.Waits[t.ID]; ok {
+			state := map[byte]string{'S': "sleeping", 'D': "uninterruptible"}[w.State]
+			t.Task = &target.Task{State: state, Call: w.Call, Channel: w.Channel}
+		}
 	}
 	snap.Fault = nil
 	if r.core.Missed > 0 {
@@ -167,9 +184,16 @@ func (r *running) Next(ctx context.Context) (*target.Snapshot, error) {
 	return snap, nil
 }
 
+// giveNames gives the threads of a core their names.
+func giveNames(snap *target.Snapshot, core *gcore.Core) {
+	for i := range snap.Threads {
+		snap.Threads[i].Name = core.Threads[snap.Threads[i].ID]
+	}
+}
+
 // newCore writes a small core of a process.
 func newCore(stderr io.Writer) *cobra.Command {
-	var pid int
+	var pids []int
 	var output string
 	cmd := &cobra.Command{
 		Use:   "core -p PID -o FILE",
@@ -179,10 +203,10 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 		Example: `  backsight core -p 1234 -o core.1234`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if pid <= 0 || output == "" {
+			if len(pids) == 0 || output == "" {
 				return errors.New("core: name a process (-p PID) and a file (-o FILE)")
 			}
-			core, err := gcore.Of(pid, gcore.Options{Archs: backsight.CPUs(), Stack: processStack})
+			core, err := gcore.Of(pids[0], gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
 			if err != nil {
 				return &failure{exitNone, err}
 			}
@@ -191,13 +215,13 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 				return err
 			})
 			if err == nil {
-				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pid), core.Stopped.Seconds()*1000, len(core.Threads))
+				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pids[0]), core.Stopped.Seconds()*1000, len(core.Threads))
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&pid, "pid", "p", 0, "the process `PID`")
+	f.VarP(&pidValue{&pids, true}, "pid", "p", "the process `PID`, or the name of its program")
 	f.StringVarP(&output, "output", "o", "", "write to `FILE`")
 	complete(cmd, nil, nil)
 	return cmd

@@ -3,18 +3,23 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/backsight/backsight/internal/procfs"
 )
 
-// busyProcess is a process that is busy in beBusy.
-func busyProcess(t *testing.T) (pid string) {
+// busyProcess is a process of a program that is this one, or a copy that is busy in beBusy.
+func busyProcess(t *testing.T, program string) (pid string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run", "^TestRecord$")
+	cmd := exec.Command(program, "-test.run", "^TestRecord$")
 	cmd.Env = append(os.Environ(), busyFor+"=60s")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -43,15 +48,15 @@ func counted(folded, function string) (sum int) {
 	return sum
 }
 
-// TestProcess: all threads of a process that runs have backtraces, and the process goes on.
+// TestProcess: all goroutines of a process that runs have backtraces, and the process goes on.
 func TestProcess(t *testing.T) {
-	pid := busyProcess(t)
+	pid := busyProcess(t, os.Args[0])
 	for range 20 {
 		code, out, errs := bs(t, "bt", "-p", pid)
 		if strings.Contains(errs, "not allowed") {
 			t.Skip(errs)
 		}
-		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") || strings.Count(out, "Thread ") < 3 {
+		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") || strings.Count(out, "oroutine") < 3 {
 			t.Fatalf("exit code %d, said %q, printed\n%s", code, errs, out)
 		}
 	}
@@ -59,15 +64,69 @@ func TestProcess(t *testing.T) {
 	if n := counted(out, ".beBusy"); code != exitOK || n != 5 {
 		t.Errorf("five looks: exit code %d, said %q, beBusy %d times in\n%s", code, errs, n, out)
 	}
+	if code, out, errs := bs(t, "bt", "--freeze", "--count", "2", "--every", "1ms", "-p", pid); code != exitOK || strings.Count(out, ".beBusy") != 2 {
+		t.Errorf("frozen: exit code %d, said %q, printed\n%s", code, errs, out)
+	}
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") || strings.Contains(string(status), "State:\tt") {
 		t.Errorf("the process is not as it was: %v\n%s", err, status)
 	}
 }
 
+// TestReplaced: a program whose file was replaced or deleted while it runs has its names all the same.
+func TestReplaced(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "program")
+	own, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pid := busyProcess(t, file)
+	for what, step := range map[string]func() error{
+		"deleted":  func() error { return os.Remove(file) },
+		"replaced": func() error { return errors.Join(os.Remove(file), os.WriteFile(file, []byte("another"), 0o600)) },
+	} {
+		if err := step(); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		code, out, errs := bs(t, "bt", "-p", pid)
+		if strings.Contains(errs, "not allowed") {
+			t.Skip(errs)
+		}
+		if code != exitOK || errs != "" || !strings.Contains(out, ".beBusy") {
+			t.Errorf("%s: exit code %d, said %q, printed\n%s", what, code, errs, out)
+		}
+	}
+}
+
+// TestWaits: what a thread waits for in the kernel is said.
+func TestWaits(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	pid := strconv.Itoa(cmd.Process.Pid)
+	for len(procfs.Waits("/proc/"+pid)) == 0 { // it begins
+		time.Sleep(time.Millisecond)
+	}
+	if named := processesNamed("sleep"); !slices.Contains(named, cmd.Process.Pid) {
+		t.Errorf("processes that are called sleep: %d", named)
+	}
+	code, out, errs := bs(t, "bt", "-p", pid)
+	if strings.Contains(errs, "not allowed") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(out, "    sleeping") {
+		t.Errorf("exit code %d, said %q, printed\n%s", code, errs, out)
+	}
+}
+
 // TestProcessCore: a small core has what the process had.
 func TestProcessCore(t *testing.T) {
-	pid, file := busyProcess(t), filepath.Join(t.TempDir(), "core")
+	pid, file := busyProcess(t, os.Args[0]), filepath.Join(t.TempDir(), "core")
 	code, _, errs := bs(t, "core", "-p", pid, "-o", file)
 	if strings.Contains(errs, "not allowed") {
 		t.Skip(errs)
@@ -86,9 +145,10 @@ func TestProcessCore(t *testing.T) {
 // TestProcessRefused: one line says why a process cannot be looked at.
 func TestProcessRefused(t *testing.T) {
 	for want, args := range map[string][]string{
-		"process 99999999: not found": {"bt", "-p", "99999999"},
-		"name a process":              {"core", "-o", "x"},
-		"process 99999998: not found": {"core", "-p", "99999998", "-o", filepath.Join(t.TempDir(), "core")},
+		"process 99999999: not found":    {"bt", "-p", "99999999"},
+		"name a process":                 {"core", "-o", "x"},
+		"no process has this ID or name": {"bt", "-p", "no such program"},
+		"process 99999998: not found":    {"core", "-p", "99999998", "-o", filepath.Join(t.TempDir(), "core")},
 	} {
 		if code, _, errs := bs(t, args...); code == exitOK || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
 			t.Errorf("%v: exit code %d, said %q", args, code, errs)

@@ -19,7 +19,7 @@ import (
 // recordOptions are the flags of record.
 type recordOptions struct {
 	bt       btOptions // where binaries are, which names frames have, the format
-	pid      int
+	pids     []int
 	sample   perfevent.Options
 	duration time.Duration
 	output   string
@@ -42,7 +42,7 @@ Ends with the program, after --duration, or when interrupted.`,
   backsight record -p 1234 --duration 10s -f pprof -o profile.pb.gz
   backsight record -f data -o perf.data -- ./program`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if (o.pid == 0) == (len(args) == 0) {
+			if (len(o.pids) == 0) == (len(args) == 0) {
 				return errors.New("record: name a process (-p PID) or a command (-- COMMAND)")
 			}
 			return o.run(cmd.Context(), args, stdout, stderr)
@@ -50,7 +50,7 @@ Ends with the program, after --duration, or when interrupted.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.IntVarP(&o.pid, "pid", "p", 0, "the process `PID`, with all of its threads")
+	f.VarP(&pidValue{&o.pids, true}, "pid", "p", "the process `PID`, or the name of its program, with all of its threads")
 	f.IntVarP(&o.sample.Frequency, "frequency", "F", 99, "`N` samples in a second of running time")
 	f.IntVar(&o.sample.Stack, "stack", 16<<10, "copy `BYTES` of the stack with each sample")
 	f.BoolVar(&o.sample.Kernel, "kernel", false, "samples in the kernel, too")
@@ -83,8 +83,8 @@ func (o *recordOptions) run(ctx context.Context, command []string, stdout, stder
 
 // start begins to record the process or the command, whose output goes to standard error where the profile goes to standard output.
 func (o *recordOptions) start(command []string, stdout, stderr io.Writer) (*perfevent.Recorder, error) {
-	if o.pid != 0 {
-		r, err := perfevent.Attach(o.pid, o.sample)
+	if len(o.pids) > 0 {
+		r, err := perfevent.Attach(o.pids[0], o.sample)
 		return r, notRecorded(err)
 	}
 	cmd := exec.Command(command[0], command[1:]...)

@@ -183,6 +183,11 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 
 // report unwinds a snapshot and names its frames.
 func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
+	if s.opt.goroutines {
+		if err := backsight.Goroutines(ctx, snap); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.opt.choice.choose(snap); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package gcore
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,46 +13,84 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/procfs"
 )
 
-// Of makes a core of a process. The process goes on as soon as its stacks are copied.
+// Of makes a core of a process. The process goes on as soon as its stacks are copied, or with Options.Freeze when the core is released.
 func Of(pid int, opt Options) (*Core, error) {
-	runtime.LockOSThread() // the thread that traces
-	defer runtime.UnlockOSThread()
+	type made struct {
+		core *Core
+		err  error
+	}
+	done, end, gone := make(chan made), make(chan struct{}), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the thread that traces; its end lets go what it still traces
+		core, s, err := of(pid, opt)
+		done <- made{core, err}
+		<-end
+		s.release()
+		close(gone)
+	}()
+	m := <-done
+	release := sync.OnceFunc(func() {
+		close(end)
+		<-gone
+	})
+	if m.err != nil || !opt.Freeze {
+		release()
+		return m.core, m.err
+	}
+	m.core.release = release
+	return m.core, nil
+}
+
+// of makes a core, and returns the threads that still stand.
+func of(pid int, opt Options) (*Core, *stopped, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	b, err := builderOf(dir, opt.Archs)
 	if err != nil {
-		return nil, err
+		return nil, &stopped{}, err
 	}
 	mem, err := os.Open(dir + "/mem")
 	if err != nil {
-		return nil, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
+		return nil, &stopped{}, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
 	}
 	defer mem.Close()
+	var runtimes []uint64
+	if maps, err := procfs.Maps(dir); err == nil { // which takes no time of the process
+		runtimes = b.golang(mem, maps)
+	}
+	waits := procfs.Waits(dir) // stopped, all wait for us
 	start := time.Now()
 	s, err := stop(pid)
-	defer func() { s.release() }()
 	if err == nil {
 		err = s.registers()
 	}
 	if err != nil {
-		return nil, err
+		return nil, s, err
 	}
 	if b.maps, err = procfs.Maps(dir); err != nil {
-		return nil, fmt.Errorf("process %d: its mappings cannot be read", pid)
+		return nil, s, fmt.Errorf("process %d: its mappings cannot be read", pid)
 	}
-	b.threads, b.pieces = s.threads, stacks(mem, b.maps, b.sps(s.threads), opt.Stack)
-	s.release()
-	s.threads = nil
-	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir)}
-	b.pieces = append(b.pieces, rest(mem, b.maps)...)
+	b.threads = s.threads
+	b.pieces = stacks(b.maps, b.sps(), &opt, opt.total())
+	fill(mem, b.pieces)
+	more := b.goroutines(mem, runtimes, opt.total())
+	fill(mem, more)
+	if !opt.Freeze {
+		s.release()
+	}
+	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir), Waits: waits}
+	last := rest(b.maps, opt.total())
+	fill(mem, last)
+	b.pieces = append(append(b.pieces, more...), last...)
 	b.auxv, _ = os.ReadFile(dir + "/auxv")
-	core.Data = b.core()
-	return core, nil
+	core.Data = b.core(b.notes())
+	return core, s, nil
 }
 
 // builder builds an ELF core.
@@ -90,30 +129,45 @@ func builderOf(dir string, archs cpu.Set) (*builder, error) {
 		}
 		return nil, fmt.Errorf("process %s has no program: a thread of the kernel, or a zombie", pid)
 	}
-	b := &builder{ident: make([]byte, identSize), order: binary.LittleEndian}
-	if n, _ := f.ReadAt(b.ident, 0); n < identSize || string(b.ident[:4]) != "\x7fELF" {
-		return nil, fmt.Errorf("process %s: its program is no ELF file", pid)
+	ident := make([]byte, identSize)
+	n, _ := f.ReadAt(ident, 0)
+	b, err := identified(ident[:n], archs)
+	if err != nil {
+		return nil, fmt.Errorf("process %s: its program is %w", pid, err)
 	}
-	if b.ident[5] == 2 {
+	return b, nil
+}
+
+// identified begins a core by the head of an ELF file, which tells class, byte order and processor.
+func identified(ident []byte, archs cpu.Set) (*builder, error) {
+	if len(ident) < identSize || string(ident[:4]) != "\x7fELF" {
+		return nil, errors.New("no ELF file")
+	}
+	b := &builder{ident: ident, order: binary.LittleEndian, wide: ident[4] == 2}
+	if ident[5] == 2 {
 		b.order = binary.BigEndian
 	}
-	b.wide = b.ident[4] == 2
 	flags := flagsAt32
 	if b.wide {
 		flags = flagsAt64
 	}
-	arch, ok := archs.ByELF(b.order.Uint16(b.ident[machineAt:]), b.ident[4], b.ident[5] == 2, b.order.Uint32(b.ident[flags:]), 0)
+	arch, ok := archs.ByELF(b.order.Uint16(ident[machineAt:]), ident[4], ident[5] == 2, b.order.Uint32(ident[flags:]), 0)
 	if !ok {
-		return nil, fmt.Errorf("process %s: a program of a processor that is not supported", pid)
+		return nil, errors.New("of a processor that is not supported")
 	}
 	b.arch = arch
 	return b, nil
 }
 
+// registers are those of a thread.
+func (b *builder) registers(i int) cpu.Registers {
+	return b.arch.Read(b.arch.Layouts[cpu.LinuxPrstatus], b.threads[i].regs)
+}
+
 // sps are the stack pointers.
-func (b *builder) sps(threads []thread) (list []uint64) {
-	for i := range threads {
-		regs := b.arch.Read(b.arch.Layouts[cpu.LinuxPrstatus], threads[i].regs)
+func (b *builder) sps() (list []uint64) {
+	for i := range b.threads {
+		regs := b.registers(i)
 		if sp, ok := regs.Lookup(b.arch.SP); ok {
 			list = append(list, sp)
 		}
@@ -145,14 +199,19 @@ func (b *builder) note(dst []byte, kind uint32, desc []byte) []byte {
 	return append(dst, make([]byte, -len(desc)&3)...)
 }
 
+// prstatus is where pr_reg and pr_pid are in struct elf_prstatus.
+func (b *builder) prstatus() (regs, pid int) {
+	if b.wide {
+		return 112, 32
+	}
+	return 72, 24
+}
+
 // notes are those of the threads, of the auxiliary vector and of the files that are mapped.
 func (b *builder) notes() (out []byte) {
 	for i := range b.threads {
 		t := &b.threads[i]
-		head, pid := 72, 24 // struct elf_prstatus of 32 bits: pr_reg, pr_pid
-		if b.wide {
-			head, pid = 112, 32
-		}
+		head, pid := b.prstatus()
 		desc := append(make([]byte, head), t.regs...)
 		b.order.PutUint32(desc[pid:], uint32(t.id))
 		out = b.note(out, prstatus, append(desc, make([]byte, 8)...))
@@ -174,14 +233,13 @@ func (b *builder) notes() (out []byte) {
 	return b.note(out, ntFile, desc)
 }
 
-// core is the core.
-func (b *builder) core() []byte {
-	pieces := b.apart()
+// core is the core, with these notes.
+func (b *builder) core(notes []byte) []byte {
+	pieces := apart(b.pieces)
 	header, entry := 52, 32
 	if b.wide {
 		header, entry = 64, 56
 	}
-	notes := b.notes()
 	at := uint64(header + entry*(1+len(pieces)))
 	out := b.header(header, entry, 1+len(pieces))
 	out = b.segment(out, ptNote, 0, at, 0, uint64(len(notes)), 0)
@@ -199,13 +257,13 @@ func (b *builder) core() []byte {
 }
 
 // apart are the pieces in the order of their addresses, without those that others hold: threads may run on one stack.
-func (b *builder) apart() (list []piece) {
-	slices.SortStableFunc(b.pieces, func(x, y piece) int { return cmp.Compare(x.lo, y.lo) })
+func apart(pieces []piece) (list []piece) {
+	slices.SortStableFunc(pieces, func(x, y piece) int { return cmp.Compare(x.lo, y.lo) })
 	var end uint64
-	for _, p := range b.pieces {
-		if over := end - min(end, p.lo); over < uint64(len(p.data)) {
-			p.lo, p.data = p.lo+over, p.data[over:]
-			list, end = append(list, p), p.lo+uint64(len(p.data))
+	for _, p := range pieces {
+		if over := end - min(end, p.lo); over < p.size {
+			p.lo, p.size, p.data = p.lo+over, p.size-over, p.data[min(over, uint64(len(p.data))):]
+			list, end = append(list, p), p.lo+p.size
 		}
 	}
 	return list

@@ -3,34 +3,57 @@
 package gcore
 
 import (
-	"os"
+	"cmp"
+	"io"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/internal/procfs"
 )
 
-// piece is memory that was copied, from lo on.
+// piece is memory from lo on: size bytes that are wanted, data that were there.
 type piece struct {
-	lo   uint64
-	data []byte
-	mode string
+	lo, size uint64
+	data     []byte
+	mode     string
 }
 
-// at is the mapping of an address, nil for none.
+// at is the mapping of an address, nil for none. Mappings are in the order of their addresses.
 func at(maps []procfs.Mapping, addr uint64) *procfs.Mapping {
-	for i := range maps {
-		if m := &maps[i]; m.Lo <= addr && addr < m.Hi {
-			return m
+	i, found := slices.BinarySearchFunc(maps, addr, func(m procfs.Mapping, addr uint64) int { return cmp.Compare(m.Lo, addr) })
+	if !found {
+		i--
+	}
+	if i < 0 || addr >= maps[i].Hi {
+		return nil
+	}
+	return &maps[i]
+}
+
+// overflow bounds how far below its stack an overflowed stack pointer is: the kernel leaves 1 MB free there (stack_guard_gap), and
+// threads have a page that nobody may touch.
+const overflow = 2 << 20
+
+// stackOf is the mapping of a thread's stack, nil for none.
+func stackOf(maps []procfs.Mapping, sp uint64) *procfs.Mapping {
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].Hi > sp })
+	for ; i < len(maps) && maps[i].Lo <= sp+min(overflow, ^sp); i++ {
+		if strings.HasPrefix(maps[i].Perms, "r") {
+			return &maps[i]
 		}
 	}
 	return nil
 }
 
-// read copies memory, as much as there is.
-func read(mem *os.File, lo, size uint64, mode string) piece {
-	data := make([]byte, size)
-	n, _ := mem.ReadAt(data, int64(lo))
-	return piece{lo, data[:n], mode}
+// fill copies memory, as much as there is.
+func fill(mem io.ReaderAt, list []piece) {
+	for i := range list {
+		p := &list[i]
+		p.data = make([]byte, p.size)
+		n, _ := mem.ReadAt(p.data, int64(p.lo))
+		p.data = p.data[:n]
+	}
 }
 
 const page = 4096
@@ -38,24 +61,31 @@ const page = 4096
 // redZone is what lies below SP and is in use: 128 bytes on x86-64, up to a page on others.
 const redZone = page
 
-// stacks copies the threads' stacks, from below SP on.
-func stacks(mem *os.File, maps []procfs.Mapping, sps []uint64, most uint64) (list []piece) {
-	for _, sp := range sps {
-		m := at(maps, sp)
-		if m == nil || !strings.HasPrefix(m.Perms, "r") {
+// stacks are the threads' stacks, from below SP on, each with its share of what is left. The first thread is the one that crashed, if any
+// did.
+func stacks(maps []procfs.Mapping, sps []uint64, opt *Options, left uint64) (list []piece) {
+	for i, sp := range sps {
+		m := stackOf(maps, sp)
+		if m == nil {
 			continue
 		}
+		most := min(opt.Others, left/uint64(len(sps)-i))
+		if i == 0 {
+			most = min(opt.Stack, left-left/4)
+		}
 		lo := max(m.Lo, (sp-redZone)&^(page-1))
-		list = append(list, read(mem, lo, min(m.Hi-lo, most), m.Perms))
+		p := piece{lo: lo, size: min(m.Hi-lo, most), mode: m.Perms}
+		left -= p.size
+		list = append(list, p)
 	}
-	return list
+	return apart(list)
 }
 
 // maxData bounds what is copied of one mapping beside stacks.
 const maxData = 1 << 20
 
-// rest copies what else a backtrace needs: the head of each file, data of binaries, the vDSO, code that no file has.
-func rest(mem *os.File, maps []procfs.Mapping) (list []piece) {
+// rest is what else a backtrace needs, as far as there is room: the head of each file, data of binaries, the vDSO, code that no file has.
+func rest(maps []procfs.Mapping, left uint64) (list []piece) {
 	for i := range maps {
 		m := &maps[i]
 		if !strings.HasPrefix(m.Perms, "r") {
@@ -69,7 +99,9 @@ func rest(mem *os.File, maps []procfs.Mapping) (list []piece) {
 		default:
 			continue
 		}
-		list = append(list, read(mem, m.Lo, size, m.Perms))
+		size = min(size, left)
+		left -= size
+		list = append(list, piece{lo: m.Lo, size: size, mode: m.Perms})
 	}
 	return list
 }

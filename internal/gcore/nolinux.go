@@ -2,9 +2,15 @@
 
 package gcore
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
+
+var errSystem = errors.New("a running process can be looked at on Linux only")
 
 // Of fails.
-func Of(int, Options) (*Core, error) {
-	return nil, errors.New("a running process can be looked at on Linux only")
-}
+func Of(int, Options) (*Core, error) { return nil, errSystem }
+
+// Dying fails.
+func Dying(io.Reader, int, Options) (*Core, error) { return nil, errSystem }

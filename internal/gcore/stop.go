@@ -138,6 +138,7 @@ func (s *stopped) release() {
 		s.threads[i].setBack()
 		_ = ptrace(unix.PTRACE_DETACH, s.threads[i].id, 0, uintptr(s.threads[i].signal)) // it may have been killed
 	}
+	s.threads = nil
 }
 
 func ptrace(request, tid int, addr, data uintptr) error {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -34,6 +36,16 @@ func temporariesOf(ctx context.Context) *temporaries {
 	return new(temporaries)
 }
 
+// temporary begins the names of temporary files.
+const temporary = ".backsight-"
+
+// Temporary tells whether a file is called as those are that have not taken their places. One that is old has lost its writer.
+func Temporary(name string) bool {
+	digits, ours := strings.CutPrefix(name, temporary)
+	_, err := strconv.ParseUint(digits, 16, 64)
+	return ours && err == nil && len(digits) == 16
+}
+
 // create makes a file beside path. The umask is taken from mode, which os.CreateTemp does not do.
 func (t *temporaries) create(path string, mode fs.FileMode) (f *os.File, err error) {
 	t.mu.Lock()
@@ -42,7 +54,7 @@ func (t *temporaries) create(path string, mode fs.FileMode) (f *os.File, err err
 		return nil, context.Canceled
 	}
 	dir, _ := filepath.Split(path)
-	name := fmt.Sprintf("%s.backsight-%016x", dir, rand.Uint64())
+	name := fmt.Sprintf("%s%s%016x", dir, temporary, rand.Uint64())
 	if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 		return nil, naming(path, name, err)
 	}

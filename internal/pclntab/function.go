@@ -42,6 +42,13 @@ func (f *Function) Name() string { return text(f.table.names, f.u32(recordName))
 // TopFrame tells whether the function is the outermost of its stack.
 func (f *Function) TopFrame() bool { return f.flags()&1 != 0 }
 
+// Handles tells whether the kernel calls the function for a signal. The runtime's traces end there, so
+// that nobody minds what tables say of the function, this one and .debug_frame; on ARM that lacks registers pushed at once.
+func (f *Function) Handles() bool {
+	name := f.Name()
+	return name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
+}
+
 // WritesSP tells whether the function sets SP to anything: Height does not count that.
 func (f *Function) WritesSP() bool { return f.flags()&2 != 0 }
 
@@ -58,14 +65,8 @@ func (f *Function) Height(pc uint64) (int64, bool) {
 // for none (PCDATA_InlTreeIndex).
 const inlining = 2
 
-// Line is the source line of the instruction at pc. ok is false where nothing tells, and where the
-// instruction belongs to a function that was inlined: which one, the table does not say itself.
-func (f *Function) Line(pc uint64) (file string, line int, ok bool) {
-	if at := f.table.fixed() + inlining*4; f.u32(recordTables) > inlining && at+4 <= len(f.record) && f.u32(at) != 0 {
-		if v, ok := f.value(f.u32(at), pc); !ok || v >= 0 {
-			return "", 0, false
-		}
-	}
+// source is the source line of the instruction at pc, in the innermost function that was inlined there.
+func (f *Function) source(pc uint64) (file string, line int, ok bool) {
 	n, ok := f.value(f.u32(recordLine), pc)
 	no, ok2 := f.value(f.u32(recordFile), pc)
 	unit := (uint64(f.u32(recordUnit)) + uint64(uint32(no))) * 4

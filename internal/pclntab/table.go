@@ -39,6 +39,7 @@ type Table struct {
 	late    bool   // of Go 1.20 or later: functions state their first line
 	count   int    // functions
 	text    uint64 // the address that functions' offsets are from
+	addr    uint64 // of the header
 
 	offsets [5]uint64 // from the header to names, units, files, values, functions
 	// All of these reach as far as the file says that the table does.
@@ -210,6 +211,16 @@ func (t *Table) function(i int) (Function, bool) {
 	}
 	lo, hi := t.begins(i), min(t.begins(i+1), t.size())
 	return Function{Lo: t.text + lo, Hi: t.text + hi, table: t, record: t.functions[at:]}, true
+}
+
+// Named is the function of a name.
+func (t *Table) Named(name string) (Function, bool) {
+	for i := range t.count {
+		if f, ok := t.function(i); ok && f.Name() == name {
+			return f, true
+		}
+	}
+	return Function{}, false
 }
 
 // all calls yield for each function's beginning and size until it returns false.

@@ -111,7 +111,8 @@ func TestTable(t *testing.T) {
 			if p.big {
 				order = binary.BigEndian
 			}
-			tab := Of(imageOf(arch, program(order, arch.AddrSize, p.quantum, textBase)))
+			img := imageOf(arch, program(order, arch.AddrSize, p.quantum, textBase))
+			tab := Of(img)
 			for _, want := range []struct {
 				pc     uint64
 				name   string
@@ -133,7 +134,10 @@ func TestTable(t *testing.T) {
 				if !known {
 					height = -1
 				}
-				file, line, _ := f.Line(want.pc)
+				file, line, _ := f.source(want.pc)
+				if places := Places(img, want.pc); len(places) > 1 || len(places) == 1 != (line != 0) {
+					t.Errorf("%#x: %v", want.pc, places)
+				}
 				if !ok || f.Name() != want.name || height != want.height || line != want.line || (file == "f.go") != (line != 0) || f.TopFrame() != want.top {
 					t.Errorf("%#x: %s, height %d, %s:%d, top %t; want %+v", want.pc, f.Name(), height, file, line, f.TopFrame(), want)
 				}
@@ -167,15 +171,16 @@ func TestDamagedTable(t *testing.T) {
 		for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff} {
 			data := append([]byte(nil), good...)
 			data[i] = v
-			ask(t, Of(imageOf(arch, data)))
-			ask(t, Of(withoutHeaders(arch, data)))
+			ask(t, imageOf(arch, data))
+			ask(t, withoutHeaders(arch, data))
 		}
-		ask(t, Of(imageOf(arch, good[:i])))
+		ask(t, imageOf(arch, good[:i]))
 	}
 }
 
-// ask asks a table everything about a few addresses.
-func ask(t *testing.T, tab *Table) {
+// ask asks an image's table everything about a few addresses.
+func ask(t *testing.T, img *image.Image) {
+	tab := Of(img)
 	for pc := uint64(textBase - 1); pc <= textBase+textSize; pc += 3 {
 		f, ok := tab.At(pc)
 		if !ok {
@@ -186,7 +191,7 @@ func ask(t *testing.T, tab *Table) {
 		}
 		f.Name()
 		f.Height(pc)
-		f.Line(pc)
+		Places(img, pc)
 	}
 }
 
@@ -205,8 +210,8 @@ func FuzzTable(f *testing.F) {
 	f.Add(program(binary.LittleEndian, 8, 1, textBase))
 	f.Add(program(binary.LittleEndian, 8, 1, 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ask(t, Of(imageOf(arch, data)))
-		ask(t, Of(withoutHeaders(arch, data)))
+		ask(t, imageOf(arch, data))
+		ask(t, withoutHeaders(arch, data))
 	})
 }
 
@@ -319,7 +324,7 @@ func compare(t *testing.T, tab *Table, want *gosym.Table) {
 			t.Fatalf("%#x: %s %#x to %#x, want %s to %#x", w.Entry, f.Name(), f.Lo, f.Hi, w.Name, w.End)
 		}
 		for pc := f.Lo; pc < f.Hi; pc += 16 {
-			if file, line, ok := f.Line(pc); ok {
+			if file, line, ok := f.source(pc); ok {
 				wantFile, wantLine, _ := want.PCToLine(pc)
 				if file != wantFile || line != wantLine {
 					t.Fatalf("%#x: %s:%d, want %s:%d", pc, file, line, wantFile, wantLine)

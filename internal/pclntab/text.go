@@ -1,6 +1,7 @@
 package pclntab
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/backsight/backsight/image"
@@ -15,10 +16,11 @@ import (
 //     where the last function ends, too.
 //   - The program may begin at a function of the text that is called so: _rt0_amd64_linux.
 func (t *Table) locate(img *image.Image, addr uint64) bool {
+	t.addr = addr
 	if t.text != 0 {
 		return t.fits(img, t.text)
 	}
-	text, ok := t.module(img, addr)
+	text, ok := t.module(img)
 	if !ok {
 		text, ok = t.relocated(img)
 	}
@@ -43,27 +45,38 @@ func (t *Table) start(img *image.Image) (text uint64, ok bool) {
 // moduleEnd is the place of the fields maxpc and text in runtime.moduledata, in words.
 const moduleEnd = 21
 
-// module finds the variable of type runtime.moduledata for the table with its header at addr, which the linker writes
+// module finds the variable of type runtime.moduledata for the table, which the linker writes
 // and the program, too: the header's address, and those of the five parts with their lengths and capacities.
-func (t *Table) module(img *image.Image, addr uint64) (text uint64, ok bool) {
+func (t *Table) module(img *image.Image) (text uint64, ok bool) {
 	for i := range img.Segments {
 		s := &img.Segments[i]
-		if !s.Write {
-			continue
-		}
-		for at := range occurrences(s.Data, encoded(bool(t.order), t.word, addr)) {
+		for at := range t.modules(s) {
 			word := func(i int) uint64 { r := bin.NewAt(s.Data, uint64(at+i*t.word), bool(t.order)); return r.Uint(t.word) }
-			is := true
-			for i, off := range t.offsets {
-				is = is && word(1+3*i) == addr+off
-			}
-			text := word(moduleEnd + 1)
-			if is && word(moduleEnd)-text == t.size() && t.fits(img, text) {
+			if text := word(moduleEnd + 1); word(moduleEnd)-text == t.size() && t.fits(img, text) {
 				return text, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// modules are the places in a segment that hold such a variable's first fields.
+func (t *Table) modules(s *image.Segment) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		if !s.Write {
+			return
+		}
+		for at := range occurrences(s.Data, encoded(bool(t.order), t.word, t.addr)) {
+			is := true
+			for i, off := range t.offsets {
+				r := bin.NewAt(s.Data, uint64(at+(1+3*i)*t.word), bool(t.order))
+				is = is && r.Uint(t.word) == t.addr+off
+			}
+			if is && !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 // relocated finds two addresses in the image's data that are as far apart as the text is long.

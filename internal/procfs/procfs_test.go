@@ -20,3 +20,15 @@ func TestParseMapping(t *testing.T) {
 		}
 	}
 }
+
+// TestSystemCall: the outermost function of a kernel's stack that serves a system call says which.
+func TestSystemCall(t *testing.T) {
+	for stack, want := range map[string]string{
+		"[<0>] hrtimer_nanosleep+0x74/0xf0\n[<0>] __x64_sys_clock_nanosleep+0xce/0x140\n[<0>] do_syscall_64+0x71/0x280\n": "clock_nanosleep",
+		"[<0>] __arm64_sys_futex+0x1/0x2\n": "futex", "[<c0>] sys_poll+0x1/0x2\n": "poll", "[<0>] kthread+0x1/0x2\n": "", "": "", "sys_\n": "",
+	} {
+		if got := systemCall(stack); got != want {
+			t.Errorf("%q: %q, want %q", stack, got, want)
+		}
+	}
+}

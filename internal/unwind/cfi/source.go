@@ -17,6 +17,7 @@ package cfi
 
 import (
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -40,7 +41,13 @@ func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if v != unwind.Found {
 		return v
 	}
-	return t.run(&l.section, &f, q, out)
+	v = t.run(&l.section, &f, q, out)
+	if v == unwind.Found && out.RA.Kind == unwind.Undefined {
+		if g, ok := pclntab.Of(q.Image).At(q.PC); ok && g.Handles() {
+			return unwind.NotCovered
+		}
+	}
+	return v
 }
 
 // FunctionRanges calls yield for the range lo ≤ address < hi of every FDE, in

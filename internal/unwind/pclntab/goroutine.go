@@ -43,7 +43,7 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if ok && f.TopFrame() {
 		return below(s, &f, pc, out)
 	}
-	if !ok || !f.WritesSP() || handles(f.Name()) {
+	if !ok || !f.WritesSP() || f.Handles() {
 		return unwind.NotCovered
 	}
 	c, ok := changeAt(s.Module.Image, &f, pc)
@@ -184,7 +184,9 @@ func (t thread) left(name string, height uint64, exact bool) (l left, ok bool) {
 	case name == "runtime.asmcgocall" && !exact:
 		sp, g, ok = t.calling()
 	case name == "runtime.cgocallback" && !exact:
-		sp, ok = t.calledBack(height)
+		if sp, ok = t.calledBack(height); !ok {
+			sp, ok = t.parked()
+		}
 	}
 	if !ok {
 		return l, false
@@ -243,6 +245,19 @@ func (t thread) calling() (sp, g uint64, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// parked is SP of a goroutine that waits, which no m runs: nothing leads to the thread's stack. cgocallback made its frame as if
+// the Go code that called C had called it, so that the caller is that one, and the frames of C between are left out, as in the runtime's
+// traces.
+func (t thread) parked() (sp uint64, ok bool) {
+	addr, ok := t.regs.Lookup(t.g)
+	sp, known := t.regs.Lookup(t.snap.Arch.SP)
+	if !ok || !known || addr == 0 {
+		return 0, false
+	}
+	g := goroutine{addr: addr, lo: t.word(addr, 0), hi: t.word(addr, 1)}
+	return sp, t.word(addr, 6) == 0 && t.word(addr, 9) == addr && g.holds(sp)
 }
 
 // maxCallbacks bounds how often C and Go have called one another on a thread.

@@ -45,7 +45,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	name := f.Name()
 	switch {
-	case handles(name):
+	case f.Handles():
 		return unwind.NotCovered
 	case f.TopFrame(), starts(name) && !q.Exact:
 		return unwind.EndOfStack
@@ -71,12 +71,6 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 // starts tells whether a function makes threads (runtime/sys_linux_*.s): what it calls runs on the new thread's stack,
 // which has nothing above.
 func starts(name string) bool { return name == "runtime.clone" }
-
-// handles tells whether the kernel calls a function for a signal. The runtime's traces end there, so
-// that nobody minds what the table says of the function; on ARM that lacks registers pushed at once.
-func handles(name string) bool {
-	return name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
-}
 
 // fill makes out the rule where SP is height bytes below where the call left it.
 func fill(arch *cpu.Arch, height int64, out *unwind.Rule) {

@@ -92,6 +92,30 @@ func TestDebugFrame(t *testing.T) {
 	}
 }
 
+// TestHandler: the kernel calls the runtime's handler of signals, and behind that lies the stack that was interrupted. .debug_frame, which calls
+// it the end of the stack, is not believed.
+func TestHandler(t *testing.T) {
+	for _, processor := range []string{"amd64", "arm64", "arm"} {
+		img := build(t, processor)
+		f, ok := pclntab.Of(img).Named("runtime.sigtramp")
+		if !ok || !f.Handles() {
+			t.Fatal("the runtime handles no signals")
+		}
+		table, ends := cfi.New(), 0
+		for pc := f.Lo; pc < f.Hi; pc += uint64(img.Arch.InsnAlign) {
+			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc}
+			var r unwind.Rule
+			r.Reset()
+			if v := table.Rule(&q, &r); v == unwind.EndOfStack || v == unwind.Found && r.RA.Kind == unwind.Undefined {
+				ends++
+			}
+		}
+		if ends > 0 {
+			t.Errorf("%s: the stack ends at %d places", processor, ends)
+		}
+	}
+}
+
 // build links a program with the Go toolchain, for this machine's processor or another.
 func build(t *testing.T, processor string) *image.Image {
 	if _, err := exec.LookPath("go"); err != nil || runtime.GOOS != "linux" {

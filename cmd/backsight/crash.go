@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/internal/crashdir"
+	"github.com/backsight/backsight/internal/gcore"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
+	"github.com/spf13/cobra"
+)
+
+// crashOptions are the flags of crash.
+type crashOptions struct {
+	bt       btOptions // where binaries are, which names frames have
+	dir      crashdir.Dir
+	core     bool
+	deadline time.Duration
+	nice     int
+}
+
+// crashMemory bounds the memory of a process that is copied, crashThreads how many threads a report has, crashHeap what Go's heap
+// should take. crashFrames bounds the frames of a thread.
+const crashFrames = 1 << 16
+const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
+
+func newCrash(stderr io.Writer) *cobra.Command {
+	var o crashOptions
+	cmd := &cobra.Command{
+		Use:   "crash [flags] PID TID SIGNAL TIME",
+		Short: "Reports of crashes, as the kernel's handler of cores",
+		Long: `Writes a report of a process that crashes, as text and JSON. The kernel starts it,
+by /proc/sys/kernel/core_pattern (core(5)), and gives it the core on standard
+input; only the registers are read from there, and no core is written. Reports are
+in DIR, which is bounded; what crashes too often is counted in DIR/crashes.json.
+What goes wrong is told to the kernel's log, if nobody reads standard error.`,
+		Example: `  echo '|/usr/bin/backsight crash --dir /var/log/backsight %P %i %s %t' > /proc/sys/kernel/core_pattern
+  echo 16 > /proc/sys/kernel/core_pipe_limit`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := deathOf(args)
+			if err != nil {
+				return err
+			}
+			if o.dir.Crashes < 1 || o.dir.Bytes < 1 || o.dir.Rate < 1 || o.dir.Jobs < 1 || o.deadline <= 0 {
+				return errors.New("crash: a bound is not above 0")
+			}
+			if err = o.handle(cmd.Context(), d, os.Stdin, stderr); err != nil && !crashdir.Heard() {
+				crashdir.Log(fmt.Sprintf("crash of process %d: %s", d.pid, render.Text(err.Error())))
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.dir.Path, "dir", "/var/log/backsight", "the `DIR` of the reports")
+	f.BoolVar(&o.core, "core", false, "keep a small core beside each report")
+	f.IntVar(&o.dir.Crashes, "keep", 50, "keep the reports of `N` crashes; the oldest go")
+	f.Int64Var(&o.dir.Bytes, "max-bytes", 16<<20, "keep `BYTES` of reports at most; the oldest go")
+	f.IntVar(&o.dir.Rate, "rate", 3, "report `N` crashes of a program in a minute, and count the others")
+	f.IntVar(&o.dir.Jobs, "jobs", 2, "work on `N` crashes at once, and count the others")
+	f.DurationVar(&o.deadline, "deadline", time.Minute, "give up after `TIME`")
+	f.IntVar(&o.nice, "nice", 10, "the `NICENESS` to run with")
+	o.bt.files.add(f)
+	o.bt.names.add(f)
+	f.StringVar(&o.bt.walk.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
+	complete(cmd, nil, nil)
+	return cmd
+}
+
+// death is what the kernel says of a process that crashes.
+type death struct {
+	pid, tid, signal int
+	when             time.Time
+	program          string
+}
+
+// deathOf reads the arguments.
+func deathOf(args []string) (d death, err error) {
+	if len(args) != 4 {
+		return d, errors.New("crash: wants a process, a thread, a signal and a time: %P %i %s %t in core_pattern")
+	}
+	var n [4]int64
+	for i, a := range args {
+		v, err := strconv.ParseUint(a, 10, 40)
+		if err != nil || v > 1<<31-1 && i < 3 {
+			return d, fmt.Errorf("crash: %q is no number", a)
+		}
+		n[i] = int64(v)
+	}
+	d = death{int(n[0]), int(n[1]), int(n[2]), time.Unix(n[3], 0), "unknown"}
+	if exe, err := os.Readlink("/proc/" + args[0] + "/exe"); err == nil {
+		d.program = exe
+	}
+	return d, nil
+}
+
+// handle reports a crash, or counts it.
+func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer) error {
+	crashdir.Harden(o.nice, o.deadline)
+	debug.SetMemoryLimit(crashHeap)
+	late := time.AfterFunc(2*o.deadline, func() { os.Exit(exitNone) }) // a disk, or a handler with a lock, that answers no more
+	defer late.Stop()
+	ticket, err := o.dir.Admit(d.program, d.when, d.pid)
+	if err != nil || ticket == nil {
+		return failed(err)
+	}
+	defer ticket.End()
+	working, stop := context.WithTimeout(ctx, o.deadline)
+	defer stop()
+	done := make(chan crashReport, 1)
+	go func() { done <- o.report(working, d, in, stderr) }()
+	var r crashReport
+	select {
+	case r = <-done:
+	case <-working.Done():
+		r = crashReport{failure: fmt.Errorf("no backtrace within %s", o.deadline)}
+	}
+	return failed(errors.Join(r.failure, o.write(ctx, ticket, d, &r)))
+}
+
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{exitNone, err}
+}
+
+// crashReport is what became of a crash.
+type crashReport struct {
+	text, json, core []byte
+	held             time.Duration // until the process's memory was copied; 0: it was not
+	failure          error
+}
+
+// report makes a report.
+func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr io.Writer) (r crashReport) {
+	core, err := gcore.Dying(in, d.pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory, Others: 256 << 10, Total: crashMemory})
+	if err != nil {
+		return crashReport{failure: err}
+	}
+	live := processes{pids: []int{d.pid}}
+	if core.Alive {
+		o.bt.files.sysroots = append(o.bt.files.sysroots, live.roots()...)
+		live.use(&o.bt.files)
+	}
+	if f := &o.bt.files; len(f.sysroots) == 0 && f.running == nil && f.exe == "" {
+		_ = in.Close() // the process may end: none of its files is only there
+	}
+	r.core, r.held = core.Data, core.Stopped
+	rep, style, err := o.unwind(ctx, d, core, crashFrames, stderr)
+	if err != nil {
+		r.failure = err
+		return r
+	}
+	for _, issue := range rep.Issues {
+		r.text = fmt.Appendf(r.text, "%s\n", render.Text(issue.Text))
+	}
+	r.text = render.AppendText(r.text, rep, style)
+	frames := 0
+	for i := range rep.Threads {
+		frames += rep.Threads[i].Count()
+	}
+	if frames > crashFrames/8 { // recursion, which JSON does not fold
+		rep, style, r.failure = o.unwind(ctx, d, core, unwind.DefaultMaxFrames, stderr)
+	}
+	if r.failure == nil {
+		r.json = render.AppendJSON(nil, rep, style)
+	}
+	return r
+}
+
+// unwind walks the threads of a core, so many frames each.
+func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, frames int, stderr io.Writer) (*report.Report, render.Style, error) {
+	o.bt.format, o.bt.color, o.bt.walk.maxFrames, o.bt.walk.limited, o.bt.files.noIndex = "text", "never", frames, true, true
+	o.bt.style.Registers, o.bt.style.Modules, o.bt.goroutines = true, true, true
+	o.bt.choice.most = crashThreads
+	s := &session{opt: &o.bt, progress: newProgress(stderr)}
+	name := processName(d.pid)
+	if err := s.prepare(ctx, []string{name}); err != nil {
+		return nil, o.bt.style, err
+	}
+	s.names = o.bt.names.symbolizer()
+	stream, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), o.bt.memory.env(s.files))
+	if err != nil {
+		return nil, o.bt.style, err
+	}
+	snap, err := stream.Next(ctx)
+	if err != nil {
+		return nil, o.bt.style, err
+	}
+	giveNames(snap, core)
+	rep, err := s.report(ctx, snap)
+	return rep, o.bt.style, err
+}
+
+// write writes the files of a report.
+func (o *crashOptions) write(ctx context.Context, t *crashdir.Ticket, d death, r *crashReport) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "process %d (%s), thread %d, signal %d, time %d, %s\n", d.pid, render.Text(d.program), d.tid, d.signal, d.when.Unix(), d.when.UTC().Format(time.RFC3339))
+	if r.held > 0 {
+		fmt.Fprintf(&text, "its memory was copied within %.1f ms\n", r.held.Seconds()*1000)
+	}
+	if t.Counted > 0 {
+		fmt.Fprintf(&text, "%d crashes of this program before were only counted\n", t.Counted)
+	}
+	if r.failure != nil {
+		fmt.Fprintf(&text, "%s\n", render.Text(r.failure.Error()))
+	}
+	text.Write(r.text)
+	err := t.Write(ctx, ".txt", []byte(text.String()))
+	if r.json != nil {
+		err = errors.Join(err, t.Write(ctx, ".json", r.json))
+	}
+	if o.core && r.core != nil {
+		err = errors.Join(err, t.Write(ctx, ".core", r.core))
+	}
+	return err
+}

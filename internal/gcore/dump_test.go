@@ -1,0 +1,203 @@
+//go:build linux
+
+package gcore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/procfs"
+)
+
+func archs() (set cpu.Set) {
+	return append(append(append(set, x86.Archs()...), mips.Archs()...), arm.Archs()...)
+}
+
+// synth is a dump as the kernel writes it: of a thread with SP at 0x7000_0800, of a stack, a file's data and a large heap.
+func synth(t testing.TB, a *cpu.Arch, notes ...func(*builder) []byte) []byte {
+	t.Helper()
+	ident := make([]byte, identSize)
+	copy(ident, "\x7fELF\x01\x01\x01")
+	b := &builder{ident: ident, arch: a, order: binary.LittleEndian}
+	if a.ELF.Class == 2 {
+		b.wide, ident[4] = true, 2
+	}
+	if a.BigEndian {
+		b.order, ident[5] = binary.BigEndian, 2
+	}
+	b.order.PutUint16(ident[machineAt:], a.ELF.Machine)
+	layout := a.Layouts[cpu.LinuxPrstatus]
+	regs := make([]byte, layout.Size)
+	for _, s := range layout.Slots {
+		if s.Reg == a.SP && s.Size == 8 {
+			b.order.PutUint64(regs[s.Offset:], 0x7000_0800)
+		} else if s.Reg == a.SP {
+			b.order.PutUint32(regs[s.Offset:], 0x7000_0800)
+		}
+	}
+	b.threads = []thread{{id: 77, regs: regs}}
+	b.auxv = b.word(b.word(nil, 6), page)
+	b.maps = []procfs.Mapping{{Lo: 0x40_0000, Hi: 0x40_1000, Off: page, Name: "/bin/toy", Inode: 1}}
+	b.pieces = []piece{
+		{lo: 0x40_0000, size: page, data: bytes.Repeat([]byte("data"), page/4), mode: "rw-p"},
+		{lo: 0x6000_0000, size: 1 << 20, data: bytes.Repeat([]byte("heap"), 1<<18), mode: "rw-p"},
+		{lo: 0x7000_0000, size: 2 * page, data: bytes.Repeat([]byte("sp"), page), mode: "rw-p"},
+	}
+	all := b.notes()
+	for _, n := range notes {
+		all = append(all, n(b)...)
+	}
+	return b.core(all)
+}
+
+// kinds are processors of both widths and byte orders.
+func kinds(t testing.TB) (list []*cpu.Arch) {
+	t.Helper()
+	for _, a := range archs() {
+		if a.Layouts[cpu.LinuxPrstatus].Size > 0 && a.ELF.Flags == 0 && (a.Name == "x86_64" || a.Name == "i386" || a.Name == "mips" || a.Name == "arm") {
+			list = append(list, a)
+		}
+	}
+	if len(list) < 3 {
+		t.Fatal("too few processors")
+	}
+	return list
+}
+
+const nobody = 1 << 30 // a process ID beyond all
+
+// TestStream: of a process that is gone, memory is what the stream has; only stacks and files' data are kept of it.
+func TestStream(t *testing.T) {
+	for _, a := range kinds(t) {
+		core, err := Dying(iotest.HalfReader(bytes.NewReader(synth(t, a))), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
+		if err != nil {
+			t.Errorf("%s: %v", a, err)
+			continue
+		}
+		d, err := readDump(bytes.NewReader(core.Data), archs())
+		if err != nil || len(d.threads) != 1 || d.threads[0].id != 77 || d.sps()[0] != 0x7000_0800 || core.Alive {
+			t.Errorf("%s: %+v, %v", a, d.threads, err)
+		}
+		if len(d.maps) != 2 || d.maps[0].Name != "/bin/toy" || d.maps[0].Off != page || d.maps[1].Lo != 0x7000_0000 {
+			t.Errorf("%s: mappings %+v", a, d.maps)
+		}
+		if !bytes.Contains(core.Data, []byte("spspsp")) || !bytes.Contains(core.Data, []byte("datadata")) || bytes.Contains(core.Data, []byte("heapheap")) {
+			t.Errorf("%s: memory is not what was wanted", a)
+		}
+	}
+}
+
+// TestAlive: of a process that is there, memory is its own, and nothing behind the notes is read; that of another process with the same ID is not taken.
+func TestAlive(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	whole, err := Of(cmd.Process.Pid, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
+	if err != nil {
+		t.Skip(err)
+	}
+	d, err := readDump(bytes.NewReader(whole.Data), archs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := errors.New("memory was read from the stream")
+	head := func() io.Reader { // what is read ahead is not yet memory
+		return io.MultiReader(bytes.NewReader(whole.Data[:d.in.at]), iotest.ErrReader(behind))
+	}
+	core, err := Dying(head(), cmd.Process.Pid, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
+	if err != nil || !core.Alive || core.Threads[cmd.Process.Pid] != "sleep" {
+		t.Fatalf("%+v, %v", core, err)
+	}
+	if n := len(core.Data); n < len(whole.Data)/2 {
+		t.Errorf("%d bytes of %d", n, len(whole.Data))
+	}
+	if other, err := Dying(head(), os.Getpid(), Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); err != nil || other.Alive || len(other.Threads) > 0 {
+		t.Errorf("another process: alive %t, %v", other.Alive, err)
+	}
+}
+
+// TestOverflow: the stack of a thread is that in which its SP lies, or that right above, which it has overflowed.
+func TestOverflow(t *testing.T) {
+	maps := []procfs.Mapping{{Lo: 0x1000, Hi: 0x2000, Perms: "rw-p"}, {Lo: 0x10_0000, Hi: 0x10_1000, Perms: "---p"}, {Lo: 0x10_1000, Hi: 0x20_0000, Perms: "rw-p"},
+		{Lo: 0x8000_0000, Hi: 0x8000_1000, Perms: "rw-p"}}
+	for sp, want := range map[uint64]uint64{0x1800: 0x1000, 0x10_1010: 0x10_1000, 0x10_0ff8: 0x10_1000, 0xf_fff0: 0x10_1000, 0x3000: 0x10_1000, 0x4000_0000: 0, 0x9000_0000: 0, ^uint64(0): 0} {
+		if m := stackOf(maps, sp); want == 0 && m != nil || want != 0 && (m == nil || m.Lo != want) {
+			t.Errorf("%#x: %+v, want %#x", sp, m, want)
+		}
+	}
+}
+
+// TestBounded: threads without number, vectors of kilobytes and stacks without end keep to the bounds.
+func TestBounded(t *testing.T) {
+	a := kinds(t)[0]
+	many := func(b *builder) (out []byte) {
+		one := b.notes()
+		for range 50_000 {
+			out = append(out, one...)
+		}
+		return out
+	}
+	core, err := Dying(bytes.NewReader(synth(t, a, many)), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20, Total: 1 << 16})
+	if err != nil || core.Missed == 0 || len(core.Data) > maxNotes+1<<17 {
+		t.Errorf("%d bytes, %d threads left out, %v", len(core.Data), core.Missed, err)
+	}
+	vectors := func(b *builder) (out []byte) { return b.note(nil, 0x202, make([]byte, 1<<20)) }
+	if core, err = Dying(bytes.NewReader(synth(t, a, vectors)), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); err != nil || len(core.Data) > 1<<16 {
+		t.Errorf("%d bytes, %v", len(core.Data), err)
+	}
+}
+
+// TestCut: a stream that ends anywhere gives an error, or what came before the end.
+func TestCut(t *testing.T) {
+	whole := synth(t, kinds(t)[0])
+	for n := 0; n < len(whole); n += 1 + n/50 {
+		core, err := Dying(bytes.NewReader(whole[:n]), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
+		if err == nil && len(core.Data) > len(whole) || n > 2000 && err != nil {
+			t.Errorf("cut at %d: %v", n, err)
+		}
+	}
+}
+
+// TestForeign: what is no dump says what is wrong.
+func TestForeign(t *testing.T) {
+	whole := synth(t, kinds(t)[0])
+	unknown := bytes.Clone(whole)
+	unknown[machineAt], unknown[machineAt+1] = 0xff, 0xff
+	order := bytes.Clone(whole)
+	order[64] = ptLoad
+	for want, data := range map[string][]byte{
+		"only 5 bytes": []byte("hello"), "no ELF file": make([]byte, 100), "processor that is not supported": unknown, "does not begin with notes": order,
+		"in its program headers": whole[:100],
+	} {
+		if _, err := Dying(bytes.NewReader(data), nobody, Options{Archs: archs()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// FuzzDump: whatever comes in the stream, the core is no larger than it and the bounds allow.
+func FuzzDump(f *testing.F) {
+	for _, a := range kinds(f) {
+		whole := synth(f, a)
+		f.Add(whole[:4096])
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		core, err := Dying(bytes.NewReader(data), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20, Total: 1 << 20})
+		if err == nil && len(core.Data) > 2*len(data)+200 {
+			t.Errorf("%d bytes of %d", len(core.Data), len(data))
+		}
+	})
+}
