@@ -1,11 +1,7 @@
-// Package protobuf reads and writes the wire form of protobuf messages, field by field.
+// Package protobuf reads the wire form of protobuf messages, field by field.
 package protobuf
 
-import (
-	"encoding/binary"
-
-	"github.com/backsight/backsight/internal/bin"
-)
+import "github.com/backsight/backsight/internal/bin"
 
 // The wire types of protobuf messages (protobuf.dev, "Encoding"). Groups, which no schema has
 // had for years, are none of them.
@@ -15,9 +11,6 @@ const (
 	wireBytes   = 2
 	wireFixed32 = 5
 )
-
-// typeBits are those of a field's tag that its wire type takes.
-const typeBits = 3
 
 // Field is one field of a protobuf message: a number, or bytes.
 type Field struct {
@@ -56,6 +49,7 @@ func (f *Field) Into(places ...any) {
 // Each calls yield for the fields of a message, in order, and returns how many bytes were
 // whole fields: all of them, unless the message is damaged.
 func Each(b []byte, yield func(f Field)) (whole int) {
+	const typeBits = 3
 	for r := bin.New(b, false); r.Len() > 0; whole = r.Offset() {
 		tag := r.ULEB()
 		f := Field{Num: tag >> typeBits}
@@ -77,18 +71,4 @@ func Each(b []byte, yield func(f Field)) (whole int) {
 		yield(f)
 	}
 	return whole
-}
-
-// Number appends a field that is a number. Zero is what a field is that is missing.
-func Number(dst []byte, num int, v uint64) []byte {
-	if v == 0 {
-		return dst
-	}
-	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(num)<<typeBits|wireVarint), v)
-}
-
-// Bytes appends a field of bytes: a text, a message, or packed numbers.
-func Bytes[T string | []byte](dst []byte, num int, v T) []byte {
-	dst = binary.AppendUvarint(dst, uint64(num)<<typeBits|wireBytes)
-	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
 }
