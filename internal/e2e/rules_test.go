@@ -20,9 +20,12 @@ import (
 const (
 	module = "github.com/backsight/backsight"
 	root   = "../.." // of the repository
+
+	designFile   = root + "/DESIGN.md"
+	packagesFile = root + "/docs/packages.md"
 )
 
-// rule is a row of DESIGN.md's table of packages: which packages of this module a
+// rule is a row of docs/packages.md: which packages of this module a
 // package may import outside its tests, beside those that the sentence before the table names. The
 // order of the rows is the order of layers: what a package imports stands above it.
 type rule struct {
@@ -34,7 +37,7 @@ type rule struct {
 func modules(t *testing.T) map[string][]string {
 	t.Helper()
 	by := map[string][]string{}
-	for _, row := range columns(t, "Other people's modules") {
+	for _, row := range columns(t, designFile, "Other people's modules") {
 		for _, mod := range words(row[0]) {
 			by[mod] = words(row[1])
 		}
@@ -42,18 +45,18 @@ func modules(t *testing.T) map[string][]string {
 	return by
 }
 
-// rules reads DESIGN.md's table of packages. The root package is called backsight.
+// rules reads docs/packages.md. The root package is called backsight.
 func rules(t *testing.T) map[string]rule {
 	t.Helper()
 	list := map[string]rule{}
-	_, all, ok := strings.Cut(read(t, "../../DESIGN.md"), "All may import ")
+	_, all, ok := strings.Cut(read(t, packagesFile), "All may import ")
 	if all, _, _ = strings.Cut(all, "."); !ok {
-		t.Fatal("DESIGN.md does not say what all may import")
+		t.Fatal("docs/packages.md does not say what all may import")
 	}
-	for i, row := range columns(t, "Packages") {
+	for i, row := range columns(t, packagesFile, "Layers") {
 		for _, pkg := range words(row[0]) {
 			if _, twice := list[pkg]; twice {
-				t.Errorf("DESIGN.md has two rows for %s", pkg)
+				t.Errorf("docs/packages.md has two rows for %s", pkg)
 			}
 			list[pkg] = rule{i, append(words(row[2]), words(all)...)}
 		}
@@ -61,13 +64,13 @@ func rules(t *testing.T) map[string]rule {
 	return list
 }
 
-// columns are the rows of the table of three columns below a heading of DESIGN.md.
-func columns(t *testing.T, heading string) (rows [][]string) {
+// columns are the rows of the table of three columns below a heading of a file.
+func columns(t *testing.T, file, heading string) (rows [][]string) {
 	t.Helper()
-	for _, line := range table(read(t, "../../DESIGN.md"), "\n## "+heading) {
+	for _, line := range table(read(t, file), "\n## "+heading) {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		if len(cells) != 3 {
-			t.Fatalf("DESIGN.md: %d columns, want 3, in %s", len(cells), line)
+			t.Fatalf("%s: %d columns, want 3, in %s", file, len(cells), line)
 		}
 		rows = append(rows, cells)
 	}
@@ -106,7 +109,7 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-// TestImports holds the layers of DESIGN.md.
+// TestImports holds the layers of docs/packages.md.
 func TestImports(t *testing.T) {
 	rules, modules, seen := rules(t), modules(t), map[string]bool{}
 	for _, p := range packages(t) {
@@ -114,7 +117,7 @@ func TestImports(t *testing.T) {
 		seen[name] = true
 		rule, ok := rules[name]
 		if !ok {
-			t.Errorf("DESIGN.md's table of packages lacks this row, above those that import it:\n| `%s` | … | %s |", name, ours(p.Imports))
+			t.Errorf("docs/packages.md lacks this row, above those that import it:\n| `%s` | … | %s |", name, ours(p.Imports))
 		}
 		for _, imp := range p.Imports {
 			switch {
@@ -128,12 +131,12 @@ func TestImports(t *testing.T) {
 	}
 	for name := range rules {
 		if !seen[name] {
-			t.Errorf("DESIGN.md has a row for %s, which does not exist", name)
+			t.Errorf("docs/packages.md has a row for %s, which does not exist", name)
 		}
 	}
 }
 
-// ours are the packages of this module among imports, as DESIGN.md has them.
+// ours are the packages of this module among imports, as docs/packages.md has them.
 func ours(imports []string) string {
 	var names []string
 	for _, imp := range imports {
@@ -163,10 +166,10 @@ func checkImport(t *testing.T, name, imp string, r rule, rules map[string]rule) 
 		t.Errorf("%s imports %s, which is for tests", name, imp)
 	}
 	if !slices.ContainsFunc(r.may, func(pattern string) bool { return pattern == "./..." || matches(pattern, imp) }) {
-		t.Errorf("%s imports %s; DESIGN.md's table does not say that it may", name, imp)
+		t.Errorf("%s imports %s; docs/packages.md does not say that it may", name, imp)
 	}
 	if below, ok := rules[imp]; ok && below.row >= r.row {
-		t.Errorf("%s imports %s, whose row in DESIGN.md's table is not above its own", name, imp)
+		t.Errorf("%s imports %s, whose row in docs/packages.md is not above its own", name, imp)
 	}
 }
 
@@ -175,7 +178,7 @@ func forTests(pkg string) bool {
 	return pkg == "internal/synth" || strings.HasPrefix(pkg, "internal/synth/")
 }
 
-// short is how DESIGN.md calls a package: by its folder, or backsight.
+// short is how docs/packages.md calls a package: by its folder, or backsight.
 func short(importPath string) string {
 	if importPath == module {
 		return "backsight"
