@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,11 +90,15 @@ func TestRemoteInterrupted(t *testing.T) {
 // TestRemoteRefused: one line says what is wrong.
 func TestRemoteRefused(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "socket")
+	said := `asked for "qSupported`
+	if _, err := exec.LookPath("sh"); err != nil {
+		said = "sh" // what cannot be run is named
+	}
 	for want, args := range map[string][]string{
 		"neither HOST:PORT":              {"bt", "--remote", "nowhere"},
 		"connection refused":             {"bt", "--remote", "127.0.0.1:1"},
 		"no such file":                   {"bt", "--remote", "unix:" + missing},
-		`asked for "qSupported`:          {"bt", "--remote", "|true"},
+		said:                             {"bt", "--remote", "|true"},
 		"--keep-halted says of --remote": {"bt", "--keep-halted", "x"},
 		"--remote: an empty name":        {"bt", "--remote", ""},
 	} {

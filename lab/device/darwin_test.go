@@ -17,12 +17,16 @@ import (
 	"github.com/backsight/backsight/internal/compactunwind"
 	"github.com/backsight/backsight/internal/synth/machofile"
 	"github.com/backsight/backsight/internal/unwind/compact"
+	"github.com/backsight/backsight/lab/device"
 	"github.com/backsight/backsight/unwind"
 )
 
 // TestCompactInPlace: the C reader of compact unwind gives, for each function of a program that Apple's linker made and of one with
 // each kind of encoding, in a page of either kind, the rule that this program's own reader gives.
 func TestCompactInPlace(t *testing.T) {
+	if !device.Available() {
+		t.Skip("no C compiler")
+	}
 	x8664, a64 := x86.Archs()[0], arm64.Archs()[0]
 	encodings := map[*cpu.Arch][]uint32{
 		x8664: {0x0100_0000, 0x0105_58d1, 0x0103_0042, 0x0101_0007, 0x0201_0000, 0x0202_0400, 0x0208_1800, 0x0204_080b, 0x0208_18ff,
@@ -49,7 +53,7 @@ func TestCompactInPlace(t *testing.T) {
 func buildCompact(t *testing.T, arch *cpu.Arch) (reader string) {
 	t.Helper()
 	reader = filepath.Join(t.TempDir(), "compact")
-	cc := exec.CommandContext(t.Context(), "cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-fsanitize=address,undefined",
+	cc := exec.CommandContext(t.Context(), device.Compiler, "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-fsanitize=address,undefined",
 		fmt.Sprintf("-DBS_MACHINE=%d", arch.ELF.Machine), "-DBS_WORD=8", "-o", reader, "../../device/test/compact.c",
 		"../../device/ports/darwin/compact.c", "../../device/ports/darwin/images.c")
 	if out, err := cc.CombinedOutput(); err != nil {
