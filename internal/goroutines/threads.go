@@ -40,7 +40,6 @@ type program struct {
 	procID  int // in an m, 0: not known
 	reasons []string
 	parents bool // g has parentGoid
-	threads map[uint64]int
 }
 
 // find finds the goroutines of a module.
