@@ -112,7 +112,31 @@ type order interface {
 }
 
 // Offsets in an ELF header.
-const identSize, machineAt, flagsAt32, flagsAt64 = 64, 18, 36, 48
+const identSize, machineAt = 64, 18
+
+// flagsAt is where an ELF header has the processor's flags.
+func (b *builder) flagsAt() int {
+	if b.wide {
+		return 48
+	}
+	return 36
+}
+
+// width is how many bytes an address has in the file.
+func (b *builder) width() int {
+	if b.wide {
+		return 8
+	}
+	return 4
+}
+
+// headers are how many bytes the ELF header and a program header have.
+func (b *builder) headers() (file, segment int) {
+	if b.wide {
+		return 64, 56
+	}
+	return 52, 32
+}
 
 // builderOf begins a core of a process, whose program tells class, byte order and processor.
 func builderOf(dir string, archs cpu.Set) (*builder, error) {
@@ -147,11 +171,7 @@ func identified(ident []byte, archs cpu.Set) (*builder, error) {
 	if ident[5] == 2 {
 		b.order = binary.BigEndian
 	}
-	flags := flagsAt32
-	if b.wide {
-		flags = flagsAt64
-	}
-	arch, ok := archs.ByELF(b.order.Uint16(ident[machineAt:]), ident[4], ident[5] == 2, b.order.Uint32(ident[flags:]), 0)
+	arch, ok := archs.ByELF(b.order.Uint16(ident[machineAt:]), ident[4], ident[5] == 2, b.order.Uint32(ident[b.flagsAt():]), 0)
 	if !ok {
 		return nil, errors.New("of a processor that is not supported")
 	}
@@ -236,10 +256,7 @@ func (b *builder) notes() (out []byte) {
 // core is the core, with these notes.
 func (b *builder) core(notes []byte) []byte {
 	pieces := apart(b.pieces)
-	header, entry := 52, 32
-	if b.wide {
-		header, entry = 64, 56
-	}
+	header, entry := b.headers()
 	at := uint64(header + entry*(1+len(pieces)))
 	out := b.header(header, entry, 1+len(pieces))
 	out = b.segment(out, ptNote, 0, at, 0, uint64(len(notes)), 0)
@@ -276,10 +293,7 @@ func (b *builder) header(size, entry, entries int) []byte {
 	out = append(out, b.ident[machineAt:machineAt+2]...)
 	out = b.order.AppendUint32(out, idVersion)
 	out = b.word(b.word(b.word(out, 0), uint64(size)), 0)
-	flags := flagsAt32
-	if b.wide {
-		flags = flagsAt64
-	}
+	flags := b.flagsAt()
 	out = append(out, b.ident[flags:flags+4]...)
 	for _, v := range [...]int{size, entry, entries, 0, 0, 0} {
 		out = b.order.AppendUint16(out, uint16(v))

@@ -87,10 +87,8 @@ func readDump(r io.Reader, archs cpu.Set) (*dump, error) {
 
 // segments reads the program headers, and returns that of the notes.
 func (d *dump) segments() (notes load, err error) {
-	header, entry := uint64(52), uint64(32)
-	if d.wide {
-		header, entry = 64, 56
-	}
+	file, segment := d.headers()
+	header, entry := uint64(file), uint64(segment)
 	if !d.in.skip(header) {
 		return notes, io.ErrUnexpectedEOF
 	}
@@ -116,10 +114,10 @@ func (d *dump) segments() (notes load, err error) {
 
 // load decodes a program header.
 func (d *dump) load(raw []byte) (kind uint32, l load) {
-	r, w := bin.New(raw, d.arch.BigEndian), 4
+	r, w := bin.New(raw, d.arch.BigEndian), d.width()
 	kind = r.U32()
 	if d.wide {
-		l.flags, w = r.U32(), 8
+		l.flags = r.U32()
 	}
 	l.off, l.lo = r.Uint(w), r.Uint(w)
 	r.Skip(uint64(w))
@@ -204,10 +202,7 @@ func (d *dump) mapped() {
 		d.maps = append(d.maps, m)
 	}
 	slices.SortFunc(d.maps, func(x, y procfs.Mapping) int { return cmp.Compare(x.Lo, y.Lo) })
-	w := d.arch.AddrSize
-	if !d.wide {
-		w = 4
-	}
+	w := d.width()
 	r := bin.New(d.files, d.arch.BigEndian)
 	count, unit := r.Uint(w), r.Uint(w)
 	names := r
@@ -226,10 +221,7 @@ func (d *dump) mapped() {
 // vdso is where the auxiliary vector says that the vDSO is.
 func (d *dump) vdso() uint64 {
 	const atSysinfoEhdr = 33
-	w := 4
-	if d.wide {
-		w = 8
-	}
+	w := d.width()
 	for r := bin.New(d.auxv, d.arch.BigEndian); r.Len() >= 2*w; {
 		if kind, v := r.Uint(w), r.Uint(w); kind == atSysinfoEhdr {
 			return v

@@ -74,11 +74,7 @@ func (b *builder) golang(mem io.ReaderAt, maps []procfs.Mapping) (variables []ui
 
 // words reads words of a process.
 func (b *builder) words(mem io.ReaderAt) goroutines.Reader {
-	r := goroutines.Reader{Memory: &memory{mem, map[uint64][]byte{}}, Word: 4, Big: b.arch.BigEndian}
-	if b.wide {
-		r.Word = 8
-	}
-	return r
+	return goroutines.Reader{Memory: &memory{mem, map[uint64][]byte{}}, Word: b.width(), Big: b.arch.BigEndian}
 }
 
 // goroutines are what the lists lead to: each goroutine's g and stack, and what the runtime keeps of threads. So many bytes at most.

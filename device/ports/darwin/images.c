@@ -79,7 +79,7 @@ static int rule(void *context, const struct bs_world *world, bs_word at, int exa
 	*why = BS_NO_TABLE;
 	if (!bs_darwin_image_at(at, &image))
 		return 0;
-	if (backsight_table && image.slide == (bs_word)_dyld_get_image_vmaddr_slide(0) && image.unwind.base == (bs_word)(uintptr_t)_dyld_get_image_header(0) &&
+	if (backsight_table && image.unwind.base == (bs_word)(uintptr_t)_dyld_get_image_header(0) &&
 	    bs_table_rule(backsight_table, at - image.slide, rule, why))
 		return 1;
 	return bs_darwin_by_compact(&image.unwind, at, exact, rule);
