@@ -1,12 +1,12 @@
 package backsight_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/unwind"
 )
@@ -38,27 +38,8 @@ func TestTombstoneIsWalked(t *testing.T) {
 		"0000000000000960": "? context, plug_report code, on_alarm cfi, digest prewalked, main prewalked",
 		"0000000000000950": "? context, plug_report code, on_alarm cfi, digest prewalked?, main prewalked",
 	} {
-		files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/aarch64-signal/modules"}})
-		defer files.Close()
-		stream, err := backsight.OpenReader(context.Background(), "tombstone", strings.NewReader(strings.ReplaceAll(tombstone, "LISTED", listed)), input.Env{Files: files})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer stream.Close()
-		snap, err := stream.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := backsight.NewUnwinder(backsight.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		traces, err := u.Backtraces(context.Background(), snap)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []string
-		for _, f := range backsight.Report(context.Background(), snap, traces, new(symbol.Symbolizer)).Threads[0].Frames {
+		for _, f := range framesOf(t, strings.ReplaceAll(tombstone, "LISTED", listed), input.FileOptions{Sysroots: []string{"testdata/aarch64-signal/modules"}}) {
 			name := f.Function
 			if name == "" {
 				name = "?"
@@ -79,9 +60,18 @@ func TestTombstoneIsWalked(t *testing.T) {
 // that function's name, not that of the function before (Default).
 func TestTaskEndsInFunction(t *testing.T) {
 	const log = "backsight: report 1\nexc_return: fffffff9\nsp: 20001000 lr: 00000151 pc: 000003b4\n#0 0x000003b4\n#1 0x00000150\nbacksight: end 0\n"
-	files := backsight.NewFiles(input.FileOptions{Exe: "testdata/microcontroller/m3-rtthread.elf"})
+	frames := framesOf(t, log, input.FileOptions{Exe: "testdata/microcontroller/m3-rtthread.elf"})
+	if last := &frames[len(frames)-1]; len(frames) != 2 || last.Function != "flush" || last.Trust != unwind.Guess {
+		t.Errorf("%d frames, the last one %s, %v", len(frames), last.Function, last.Trust)
+	}
+}
+
+// framesOf are the frames of the first thread of a text.
+func framesOf(t *testing.T, text string, opt input.FileOptions) []report.Frame {
+	t.Helper()
+	files := backsight.NewFiles(opt)
 	defer files.Close()
-	stream, err := backsight.OpenReader(t.Context(), "log", strings.NewReader(log), input.Env{Files: files})
+	stream, err := backsight.OpenReader(t.Context(), "capture", strings.NewReader(text), input.Env{Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +88,5 @@ func TestTaskEndsInFunction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames := backsight.Report(t.Context(), snap, traces, new(symbol.Symbolizer)).Threads[0].Frames
-	if last := &frames[len(frames)-1]; len(frames) != 2 || last.Function != "flush" || last.Trust != unwind.Guess {
-		t.Errorf("%d frames, the last one %s, %v", len(frames), last.Function, last.Trust)
-	}
+	return backsight.Report(t.Context(), snap, traces, new(symbol.Symbolizer)).Threads[0].Frames
 }

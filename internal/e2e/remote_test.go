@@ -139,6 +139,12 @@ func (r *remoteFirmware) start(ctx context.Context, t *testing.T, arch *cpu.Arch
 	cmd := child.Command(ctx, words[0], append(words[1:], "-nographic", "-monitor", "none", "-serial", "none", "-S", "-gdb", "unix:"+socket+",server=on,wait=off",
 		"-semihosting-config", "enable=on,target=native,arg=fw,arg=read,arg=plain", "-kernel", elf)...)
 	cmd.Dir = dir
+	return serving(ctx, t, cmd, socket, arch)
+}
+
+// serving starts an emulator, which has a GDB server at a socket, until the test ends.
+func serving(ctx context.Context, t *testing.T, cmd *exec.Cmd, socket string, arch *cpu.Arch) *stepper.Client {
+	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

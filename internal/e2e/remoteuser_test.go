@@ -100,16 +100,7 @@ func emulated(ctx context.Context, t *testing.T, words []string, program string,
 	}
 	cmd := child.Command(ctx, words[0], append(words[1:], "-seed", "1", "-g", socket, exe)...)
 	cmd.Env = []string{}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	client, err := stepper.Dial(ctx, "unix:"+socket, arch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	return client
+	return serving(ctx, t, cmd, socket, arch)
 }
 
 // runTo lets a program run to where a snapshot stands.
