@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/signature"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -56,6 +57,21 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	r.Issues = append(r.Issues, brokenOff(snap)...)
 	return r
+}
+
+// Sign gives the threads of a report their signatures (report.Signature): those that crashed, and the first of the others. It
+// takes the binaries' code, which must still be open. Once ctx has ended, further threads have none.
+func Sign(ctx context.Context, r *report.Report) {
+	if r.Snapshot == nil {
+		return
+	}
+	release, err := hold(r.Snapshot)
+	if err != nil {
+		return
+	}
+	defer release()
+	fault := mapped.Guard(func() { signature.Add(ctx, callGraph(), r) })
+	r.Issues = append(r.Issues, unread(blame(r.Snapshot, fault))...)
 }
 
 // brokenOff tells that memory could not be read any more, of which there may have been more. A Pager's other errors are of

@@ -60,6 +60,9 @@ func (e *threadEncoder) thread() {
 	} else if t.Task != nil {
 		e.task()
 	}
+	if t.Signature != nil {
+		e.signature(t.Signature, t.Crashed)
+	}
 	if t.Tried != nil {
 		writeAttempts(e.encoder, t.Tried[len(t.Frames)])
 	}

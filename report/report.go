@@ -40,6 +40,8 @@ type Thread struct {
 	// Reasons are why the thread crashed, as Crash.Reasons has them, where the capture has several crashes and Report.Crash
 	// is another one: a log's reports.
 	Reasons []string
+	// Signature names where the thread crashed or stands; nil where nobody asked, or where too many threads have one.
+	Signature *Signature
 }
 
 // Count is how many frames the thread has, with those that Frames leave out.

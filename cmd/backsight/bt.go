@@ -100,7 +100,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	o.walk.add(f)
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
 		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+
-		"perf (perf script's text), folded (for flamegraph.pl), flame (a page with a flame graph) or pprof (these three count the stacks of all captures)")
+		"signature (a line each, by which crashes are compared), perf (perf script's text), folded (for flamegraph.pl), flame (a page with a flame graph) or pprof (these three count the stacks of all captures)")
 	f.BoolVar(&o.style.Registers, "registers", false, "the registers of every thread's innermost frame")
 	f.BoolVar(&o.style.StackUsage, "stack-usage", false, "what each frame takes of the stack, in bytes")
 	f.BoolVar(&o.style.Modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")
@@ -119,7 +119,7 @@ func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 }
 
 // formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "perf", "folded", "flame", "pprof"}
+var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "signature", "perf", "folded", "flame", "pprof"}
 
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {

@@ -77,6 +77,8 @@ func (o *output) render(r *report.Report, style render.Style) []byte {
 		return render.AppendProblems(nil, r)
 	case "perf":
 		return render.AppendPerf(nil, r)
+	case "signature":
+		return render.AppendSignature(nil, r, style.Capture)
 	}
 	return render.AppendText(nil, r, style)
 }

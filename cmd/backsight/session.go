@@ -204,6 +204,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		s.unwinder.Variables(ctx, r, new(symbol.Symbolizer))
 	}
 	s.opt.show.fill(r, s.opt.files.sysroots)
+	if slices.Contains([]string{"json", "jsonl", "signature"}, s.opt.format) && !s.opt.sample.given {
+		backsight.Sign(ctx, r)
+	}
 	return r, nil
 }
 

@@ -127,13 +127,28 @@ func (t *tracker) result(in *cpu.Insn) (int64, bool) {
 
 // loaded is the word of the file that an instruction loads from a known address.
 func (t *tracker) loaded(in *cpu.Insn) (int64, bool) {
-	at, known := t.now.get(in.Base)
-	if in.Base == cpu.NoReg {
-		at, known = 0, true
-	}
-	if !known || in.Index != cpu.NoReg || int(in.Size) != t.Arch.AddrSize {
+	at, known := t.word(in)
+	if !known || int(in.Size) != t.Arch.AddrSize {
 		return 0, false
 	}
-	word, ok := t.Img.Word(uint64(at+in.Imm) & t.Arch.AddrMask())
+	word, ok := t.Img.Word(at)
 	return absint.Signed(word, t.Arch), ok
+}
+
+// word is the address that an instruction reads a word from, where that is known.
+func (t *tracker) word(in *cpu.Insn) (uint64, bool) {
+	reads := in.Op == cpu.OpLoad || in.Flags&cpu.FlagMemory != 0
+	at, known := int64(0), in.Base == cpu.NoReg
+	if !known {
+		at, known = t.now.get(in.Base)
+	}
+	return uint64(at+in.Imm) & t.Arch.AddrMask(), reads && known && in.Index == cpu.NoReg
+}
+
+// readPC notes what i386's way to read the PC leaves, on which position-independent code
+// builds all addresses: call __x86.get_pc_thunk.bx; add $GOT,%ebx; lea f@GOTOFF(%ebx).
+func (t *tracker) readPC(in *cpu.Insn, pc uint64) {
+	if r, ok := disasm.PCThunk(t.Code, disasm.Target(in)); ok {
+		t.now.set(r, absint.Signed(pc+uint64(in.Len), t.Arch))
+	}
 }

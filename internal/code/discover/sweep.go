@@ -118,18 +118,10 @@ func (s *sweep) follow(at disasm.Addr) {
 func (s *sweep) visit(in *cpu.Insn, pc uint64) {
 	s.note(in)
 	if in.Op == cpu.OpCall && s.Arch.PCThunk && in.Target != 0 {
-		s.readPC(in, pc)
+		s.regs.readPC(in, pc)
 	}
 	if in.Target != 0 && in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) == 0 {
 		s.branch(in, pc)
-	}
-}
-
-// readPC notes what i386's way to read the PC leaves, on which position-independent code
-// builds all addresses: call __x86.get_pc_thunk.bx; add $GOT,%ebx; lea f@GOTOFF(%ebx).
-func (s *sweep) readPC(in *cpu.Insn, pc uint64) {
-	if r, ok := disasm.PCThunk(s.Code, disasm.Target(in)); ok {
-		s.regs.now.set(r, absint.Signed(pc+uint64(in.Len), s.Arch))
 	}
 }
 

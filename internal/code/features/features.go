@@ -1,0 +1,222 @@
+// Package features tells of a function what stays when the program is built again: the strings, the imports and the
+// numbers that the code refers to, and how much there is of the code. Compilers and options change instructions, registers
+// and addresses; few change what a function names.
+//
+//	leaf(p)     ─► offset 0x40 of a structure
+//	route(m)    ─► "no route to %s", fprintf, inet_ntop, the number 5381
+package features
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"strconv"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/analyses"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
+)
+
+// Function is what stays of a function.
+type Function struct {
+	Entry, End uint64 // image addresses
+	// Named are hashes of what the code names: strings, imports, numbers. Sorted, each once, MaxNamed at most.
+	Named []uint32
+	// Offsets are hashes of the places of members in structures, sorted, each once.
+	Offsets []uint32
+	// Shape is a hash of the instructions' effects without registers and addresses: equal where the same compiler has
+	// translated the same source.
+	Shape uint32
+	// NeverReturns: no path of the function leads back to its caller.
+	NeverReturns bool
+}
+
+const (
+	// MaxNamed bounds what is kept of one function.
+	MaxNamed = 24
+	// maxSteps bounds the instructions that are looked at.
+	maxSteps = 1 << 14
+)
+
+type key struct{ entry disasm.Addr }
+
+// Of returns the features of a function of an image. They are kept with the image.
+func Of(p *analyses.Image, f *dataflow.Function) *Function {
+	return p.Img.Memo(key{f.Entry}, func() any { return newFunction(p, f) }).(*Function)
+}
+
+// reader goes through a function.
+type reader struct {
+	*analyses.Image
+	out   *Function
+	shape uint32
+}
+
+func newFunction(p *analyses.Image, f *dataflow.Function) *Function {
+	out := &Function{Entry: f.Entry.PC, End: dataflow.EndFrom(f, f.Entry.PC), NeverReturns: p.Callees.NeverReturns(f.Entry)}
+	r := reader{Image: p, out: out}
+	left := maxSteps
+	p.Entries.EachStep(f.Entry, out.End, func(s *discover.Step) bool {
+		if left--; f.Contains(s.At.PC) {
+			r.step(s)
+		}
+		return left > 0
+	})
+	out.Named, out.Offsets, out.Shape = least(out.Named), least(out.Offsets), r.shape
+	return out
+}
+
+// least are the MaxNamed smallest of a list of hashes, sorted, each once: of two functions that name much the same,
+// much the same is kept (A. Broder, On the resemblance and containment of documents, 1997).
+func least(list []uint32) []uint32 {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.Clip(list[:min(len(list), MaxNamed)])
+}
+
+// step looks at an instruction.
+func (r *reader) step(s *discover.Step) {
+	in := s.In
+	r.shape = mix(r.shape, uint32(in.Op)<<8|uint32(in.Size))
+	switch {
+	case s.HasWord:
+		r.imported(s.Word)
+	case in.Op == cpu.OpCall || in.Op == cpu.OpJump:
+		r.called(in)
+	case s.Built:
+		r.built(s.Value)
+	case in.Op == cpu.OpCompareImm || in.Op == cpu.OpAndImm:
+		r.number(uint64(in.Imm))
+	case in.Op == cpu.OpLoad || in.Op == cpu.OpStore:
+		r.member(in)
+	}
+}
+
+// called notes the import that a direct call or jump leads to.
+func (r *reader) called(in *cpu.Insn) {
+	if in.Target == 0 || in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) != 0 {
+		return
+	}
+	to := disasm.Target(in)
+	if slot, ok := r.Callees.StubSlot(to); ok {
+		r.imported(slot)
+	} else if r.Callees.BindsLazily(to) {
+		r.imported(to.PC)
+	}
+}
+
+// imported notes the import whose address the dynamic linker stores at an image address.
+func (r *reader) imported(slot uint64) {
+	if name, ok := r.Img.Import(slot); ok {
+		r.name("import", name)
+	}
+}
+
+// built notes a number that the code has completed: a string's address, an import's, or a number of its own.
+func (r *reader) built(v uint64) {
+	if s, ok := Text(r.Img, v); ok {
+		r.name("string", s)
+	} else if _, mapped := r.Img.Segments.At(v); !mapped {
+		r.number(v)
+	}
+}
+
+// number notes a number that tells something: powers of two, small ones and those of all ones are everywhere.
+func (r *reader) number(v uint64) {
+	const small = 256
+	if n := int64(v); n >= small && n < 1<<32 && n&(n-1) != 0 && n&(n+1) != 0 {
+		r.name("number", strconv.FormatInt(n, 16))
+	}
+}
+
+// member notes the place of a member in a structure. What lies at SP and at the frame pointer are variables.
+func (r *reader) member(in *cpu.Insn) {
+	if in.Base == cpu.NoReg || in.Base == r.Arch.SP || in.Base == r.Arch.FP || in.Imm <= 0 {
+		return
+	}
+	r.out.Offsets = append(r.out.Offsets, hash("member", strconv.FormatInt(in.Imm, 16)))
+}
+
+func (r *reader) name(kind, s string) { r.out.Named = append(r.out.Named, hash(kind, s)) }
+
+// longest is how much of a string is looked at, in bytes; shortest is what is called one.
+const longest, shortest = 128, 3
+
+// Text is the text that begins at an image address, in memory that the program does not write to: printable, and ended
+// by a NUL, unless longer than what is looked at.
+func Text(img *image.Image, at uint64) (string, bool) {
+	seg, ok := img.Segments.At(at)
+	if !ok || seg.Write || at-seg.Addr >= uint64(len(seg.Data)) {
+		return "", false
+	}
+	b := seg.Data[at-seg.Addr:]
+	b = b[:min(len(b), longest)]
+	n := slices.IndexFunc(b, func(c byte) bool { return (c < ' ' || c > '~') && c != '\n' && c != '\t' })
+	if n < 0 {
+		n = len(b)
+	} else if b[n] != 0 {
+		return "", false
+	}
+	return string(b[:n]), n >= shortest
+}
+
+// hash is the FNV-1a hash of a kind and a name.
+func hash(kind, name string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(kind))
+	h.Write([]byte{0})
+	h.Write([]byte(name))
+	return h.Sum32()
+}
+
+// mix goes on with a hash by a number.
+func mix(h, v uint32) uint32 { return (h ^ v) * 16777619 }
+
+// Print is the hash of what names a function: of what its code refers to where that is two things or more, else of its
+// shape and members as well.
+func (f *Function) Print() uint32 {
+	h := uint32(2166136261)
+	for _, v := range f.Named {
+		h = mix(h, v)
+	}
+	if len(f.Named) >= 2 {
+		return h
+	}
+	for _, v := range f.Offsets {
+		h = mix(h, v)
+	}
+	return mix(h, f.Shape)
+}
+
+// Like is how alike two functions are, from 0 to 1: by what both name of all that either names, members counting half;
+// by their shapes where neither names anything.
+func (f *Function) Like(o *Function) float64 {
+	if f.Shape == o.Shape && slices.Equal(f.Named, o.Named) {
+		return 1
+	}
+	both, all := common(f.Named, o.Named)
+	members, allMembers := common(f.Offsets, o.Offsets)
+	if all+allMembers == 0 {
+		return 0
+	}
+	return (2*float64(both) + float64(members)) / (2*float64(all) + float64(allMembers))
+}
+
+// common is how many of two sorted lists' elements are in both, and in either.
+func common[T cmp.Ordered](a, b []T) (both, either int) {
+	for len(a) > 0 && len(b) > 0 {
+		either++
+		switch cmp.Compare(a[0], b[0]) {
+		case -1:
+			a = a[1:]
+		case 1:
+			b = b[1:]
+		default:
+			both, a, b = both+1, a[1:], b[1:]
+		}
+	}
+	return both, either + len(a) + len(b)
+}
