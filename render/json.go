@@ -62,8 +62,9 @@ func (e *reportEncoder) report() {
 		e.int(len(r.Threads))
 		e.key("threads")
 		e.open('[')
+		named := namedBy(r)
 		for i := range r.Threads {
-			t := threadEncoder{encoder: e.encoder, arch: r.Snapshot.Arch, t: &r.Threads[i], style: e.style}
+			t := threadEncoder{encoder: e.encoder, arch: r.Snapshot.Arch, t: &r.Threads[i], style: e.style, names: i == named}
 			if e.style.StackUsage {
 				t.use = t.t.StackUsage(r.Snapshot)
 			}

@@ -14,6 +14,7 @@ type threadEncoder struct {
 	t     *report.Thread
 	style Style
 	use   []report.StackUse // of each frame, nil where that was not asked for
+	names bool              // the capture is named by the thread
 }
 
 func (e *threadEncoder) thread() {
@@ -61,7 +62,7 @@ func (e *threadEncoder) thread() {
 		e.task()
 	}
 	if t.Signature != nil {
-		e.signature(t.Signature, t.Crashed)
+		e.signature(t.Signature)
 	}
 	if t.Tried != nil {
 		writeAttempts(e.encoder, t.Tried[len(t.Frames)])

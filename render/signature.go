@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/backsight/backsight/internal/visible"
 	"github.com/backsight/backsight/report"
 )
 
@@ -15,14 +14,15 @@ const signatureVersion = 1
 // AppendSignature appends a line with the signature of the thread that crashed, else of the first: exact and stable key, "-"
 // for none, class, title and capture, between tabs. Nothing where no thread is signed.
 func AppendSignature(dst []byte, r *report.Report, capture string) []byte {
-	s := signatureOf(r)
-	if s == nil {
+	i := namedBy(r)
+	if i < 0 {
 		return dst
 	}
+	s := r.Threads[i].Signature
 	for _, field := range []string{orDash(s.Exact), orDash(s.Stable), s.Class, s.Title} {
-		dst = append(append(dst, visible.Line(field)...), '\t')
+		dst = append(appendText(dst, field), '\t')
 	}
-	return append(append(dst, visible.Line(capture)...), '\n')
+	return append(appendText(dst, capture), '\n')
 }
 
 func orDash(s string) string {
@@ -32,22 +32,24 @@ func orDash(s string) string {
 	return s
 }
 
-// signatureOf is the signature of a capture: of the thread that crashed, else of the first that has one.
-func signatureOf(r *report.Report) (first *report.Signature) {
+// namedBy is the index of the thread whose signature names a capture: the thread that crashed, else the first that has one;
+// -1 for none.
+func namedBy(r *report.Report) int {
+	first := -1
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		if t.Signature != nil && t.Thread != nil && t.Crashed {
-			return t.Signature
+			return i
 		}
-		if first == nil {
-			first = t.Signature
+		if first < 0 && t.Signature != nil {
+			first = i
 		}
 	}
 	return first
 }
 
-// signature writes a thread's signature. Of threads that did not crash the functions are left out, which take much room.
-func (e *threadEncoder) signature(s *report.Signature, crashed bool) {
+// signature writes a thread's signature. The functions, which take much room, are told of the thread that names the capture.
+func (e *threadEncoder) signature(s *report.Signature) {
 	e.key("signature")
 	e.open('{')
 	e.key("version")
@@ -58,7 +60,7 @@ func (e *threadEncoder) signature(s *report.Signature, crashed bool) {
 	e.member("stable", s.Stable)
 	e.key("whole")
 	e.bool(s.Whole)
-	if crashed {
+	if e.names {
 		e.key("frames")
 		e.open('[')
 		for i := range s.Frames {

@@ -154,8 +154,12 @@ func (s *signer) starts(f *report.Frame) bool {
 	if f.Module.Image == nil || f.Module.Image.Entry == 0 {
 		return false
 	}
+	entry := f.Module.Image.Entry
+	if f.Module.Image.Arch.ISABit {
+		entry &^= 1
+	}
 	fn := s.code.FunctionAt(f.Module, f.CallSite, f.Mode)
-	return fn != nil && fn.Entry == f.Module.Image.Entry&^1
+	return fn != nil && fn.Entry == entry
 }
 
 // asked appends what the caller of a run-time's function at frame i, if the caller is of the program, asked for.

@@ -191,22 +191,22 @@ func (f *Function) Print() uint32 {
 	return mix(h, f.Shape)
 }
 
-// Like is how alike two functions are, from 0 to 1: by what both name of all that either names, members counting half;
-// by their shapes where neither names anything.
-func (f *Function) Like(o *Function) float64 {
-	if f.Shape == o.Shape && slices.Equal(f.Named, o.Named) {
+// Like is how alike two functions are, from 0 to 1, by their prints, by what they name and by the members that they use: by what
+// both have of all that either has, members counting half; 0 where neither names anything.
+func Like(print, other uint32, named, otherNamed, members, otherMembers []uint32) float64 {
+	if print == other && print != 0 {
 		return 1
 	}
-	both, all := common(f.Named, o.Named)
-	members, allMembers := common(f.Offsets, o.Offsets)
-	if all+allMembers == 0 {
+	both, all := common(named, otherNamed)
+	bothMembers, allMembers := common(members, otherMembers)
+	if all == 0 {
 		return 0
 	}
-	return (2*float64(both) + float64(members)) / (2*float64(all) + float64(allMembers))
+	return (2*float64(both) + float64(bothMembers)) / (2*float64(all) + float64(allMembers))
 }
 
 // common is how many of two sorted lists' elements are in both, and in either.
-func common[T cmp.Ordered](a, b []T) (both, either int) {
+func common(a, b []uint32) (both, either int) {
 	for len(a) > 0 && len(b) > 0 {
 		either++
 		switch cmp.Compare(a[0], b[0]) {

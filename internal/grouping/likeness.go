@@ -1,0 +1,123 @@
+package grouping
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/internal/code/features"
+	"github.com/backsight/backsight/internal/jsonreport"
+)
+
+// like is how alike two functions are, from 0 to 1.
+func like(a, b *jsonreport.Signed) float64 {
+	switch {
+	case a.Import != "" || b.Import != "":
+		if a.Import == b.Import {
+			return 1
+		}
+		return 0
+	case a.Build != "" && a.Build == b.Build && !a.Inside && !b.Inside:
+		if a.Start == b.Start {
+			return 1
+		}
+		return 0
+	case a.Function != "" && a.Function == b.Function:
+		return 1
+	case a.Print != "" && a.Print == b.Print:
+		return 1
+	case a.Function != "" && b.Function != "":
+		return 0 // names that differ
+	}
+	return features.Like(a.Number(), b.Number(), a.Named, b.Named, a.Members, b.Members)
+}
+
+// alignment is two chains side by side.
+type alignment struct {
+	like  float64 // of 1
+	pairs []pair
+	of    int // functions of the longer chain that count
+}
+
+type pair struct {
+	name string
+	like float64
+}
+
+// counted is how many functions of a chain are compared.
+const counted = 6
+
+// weight is what a function counts: the innermost most, one that is not certain less.
+func weight(i int, f *jsonreport.Signed) float64 {
+	w := 1 / float64(1+i)
+	if !f.Sure {
+		w *= 0.7
+	}
+	return w
+}
+
+// compare aligns two chains so that what is alike lies side by side, in the order of both, and as much as can be.
+func compare(a, b []jsonreport.Signed) (out alignment) {
+	a, b = a[:min(len(a), counted)], b[:min(len(b), counted)]
+	if len(a) == 0 || len(b) == 0 {
+		return out
+	}
+	var best [counted + 1][counted + 1]float64 // of a from i on, and b from k on
+	for i := len(a) - 1; i >= 0; i-- {
+		for k := len(b) - 1; k >= 0; k-- {
+			best[i][k] = max(best[i+1][k], best[i][k+1], best[i+1][k+1]+gain(a, b, i, k))
+		}
+	}
+	for i, k := 0, 0; i < len(a) && k < len(b); {
+		switch {
+		case best[i][k] == best[i+1][k]:
+			i++
+		case best[i][k] == best[i][k+1]:
+			k++
+		default:
+			out.pairs = append(out.pairs, pair{shown(&a[i], &b[k]), like(&a[i], &b[k])})
+			i, k = i+1, k+1
+		}
+	}
+	out.of = max(len(a), len(b))
+	out.like = best[0][0] / max(total(a), total(b))
+	return out
+}
+
+// gain is what two functions side by side are worth; those that are hardly alike are worth nothing.
+func gain(a, b []jsonreport.Signed, i, k int) float64 {
+	const least = 0.4
+	if l := like(&a[i], &b[k]); l >= least {
+		return l * min(weight(i, &a[i]), weight(k, &b[k]))
+	}
+	return 0
+}
+
+func total(list []jsonreport.Signed) (sum float64) {
+	for i := range list {
+		sum += weight(i, &list[i])
+	}
+	return sum
+}
+
+// shown is what two functions that are alike are called.
+func shown(a, b *jsonreport.Signed) string {
+	for _, s := range []string{a.Import, a.Function, b.Function} {
+		if s != "" {
+			return s
+		}
+	}
+	return a.Module + "+" + a.Start
+}
+
+// String says why two chains are alike.
+func (a *alignment) String() string {
+	var names []string
+	for _, p := range a.pairs {
+		if p.like == 1 {
+			names = append(names, p.name)
+		} else {
+			names = append(names, fmt.Sprintf("%s (%.0f %%)", p.name, 100*p.like))
+		}
+	}
+	return fmt.Sprintf("%d of %s alike: %s", len(a.pairs), functions(a.of), strings.Join(names, " ← "))
+}
