@@ -192,6 +192,7 @@ func commands(stdout, stderr io.Writer) []command {
 		{"crash", func() *cobra.Command { return newCrash(stderr) }},
 		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
 		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
+		{"redact", func() *cobra.Command { return newRedact(stdout, stderr) }},
 		{"group", func() *cobra.Command { return newGroup(stdout, stderr) }},
 		{"schema", newSchema},
 		{"version", newVersion},

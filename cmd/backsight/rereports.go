@@ -97,3 +97,15 @@ func (r *rereader) captures(ctx context.Context, files []string, visit func(stri
 	}
 	return unread, nil
 }
+
+// all are the reports of a file.
+func (r *rereader) all(ctx context.Context, path string) (list []jsonreport.Report, err error) {
+	ok, err := r.each(ctx, []string{path}, func(_ string, rep *jsonreport.Report) error {
+		list = append(list, *rep)
+		return nil
+	})
+	if err == nil && (!ok || len(list) == 0) {
+		err = &failure{code: exitNone}
+	}
+	return list, err
+}

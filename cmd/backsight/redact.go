@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/jsonreport"
+	"github.com/backsight/backsight/internal/outfile"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+	"github.com/spf13/cobra"
+)
+
+// redactOptions are the flags of redact.
+type redactOptions struct {
+	bt     btOptions
+	output string
+}
+
+func newRedact(stdout, stderr io.Writer) *cobra.Command {
+	var o redactOptions
+	cmd := &cobra.Command{
+		Use:   "redact -o FILE [flags] CORE",
+		Short: "A core without the program's data, with the same backtraces",
+		Long: `Writes a core of Linux again with all memory blank but for addresses of code and
+of stacks: no environment, no arguments, no strings, no heap, no floating-point
+registers. The backtraces of the new core are made and compared with those of
+the old: where a frame would differ, nothing is written. What remains is said.`,
+		Example: `  backsight redact -o clean.core core.1234
+  backsight redact --sysroot rootfs -o clean.core core`,
+		Args: oneArgument("a core"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], stdout, newProgress(stderr))
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.output, "output", "o", "", "the `FILE` to write")
+	o.bt.files.add(f)
+	complete(cmd, nil, nil)
+	return cmd
+}
+
+func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, p *progress) error {
+	switch {
+	case o.output == "":
+		return errors.New("redact: give the file to write with -o")
+	case sameFile(o.output, path):
+		return fmt.Errorf("-o %s is the capture itself", o.output)
+	}
+	keep, err := o.keep(ctx, path, p)
+	if err != nil {
+		return &failure{exitNone, err}
+	}
+	o.bt.color, o.bt.names = "never", nameFlags{readable: true}
+	r := rereader{opt: &o.bt, progress: p}
+	before, err := r.all(ctx, path)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return &failure{exitNone, fileError(path, err)}
+	}
+	var remains elfcore.Remains
+	err = outfile.Write(ctx, o.output, 0o600, func(f *os.File) error {
+		remains, err = elfcore.Redact(ctx, data, keep, f)
+		if err != nil {
+			return err
+		}
+		silent := rereader{opt: &o.bt, progress: newProgress(io.Discard)}
+		after, err := silent.all(ctx, f.Name())
+		if err != nil {
+			return err
+		}
+		return sameFrames(before, after)
+	})
+	if err != nil {
+		return &failure{exitNone, cmp.Or(notWritten(o.output, err), err)}
+	}
+	_, err = fmt.Fprintf(stdout, "%s: the same %d frames in %d threads; %d bytes blanked\n"+
+		"what remains: %d words that point to code or stacks, %d bytes of code and binaries' headers, %d bytes that the kernel saved for signal handlers, "+
+		"paths of binaries, the program's name, the fault\n", o.output, frames(before), threads(before), remains.Blanked, remains.Words, remains.Code, remains.Saved)
+	return err
+}
+
+// keep is what the walks through a core need.
+func (o *redactOptions) keep(ctx context.Context, path string, p *progress) (*elfcore.Keep, error) {
+	files, err := o.bt.files.open(ctx, p.warn)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	stream, err := backsight.Open(ctx, path, o.bt.memory.env(files))
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	snap, err := stream.Next(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		return nil, err
+	}
+	traces, err := u.Backtraces(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return needed(snap, traces), nil
+}
+
+// needed is what of a snapshot's memory its backtraces read.
+func needed(snap *target.Snapshot, traces []backsight.Backtrace) *elfcore.Keep {
+	k := &elfcore.Keep{WordSize: snap.Arch.AddrSize, Mask: snap.Arch.AddrMask(), Returns: map[uint64]bool{}}
+	for _, m := range snap.Modules {
+		k.Code = append(k.Code, m.Range)
+	}
+	for _, s := range snap.Memory.Segments() {
+		if s.Perm&target.PermExec != 0 {
+			k.Code = append(k.Code, target.RangeOf(s.Addr, s.Size()))
+		}
+	}
+	for i := range traces {
+		t := &traces[i]
+		k.Stacks = append(k.Stacks, snap.StackOf(t.Thread))
+		for n := range t.Frames {
+			f := &t.Frames[n]
+			k.Returns[f.PC] = true
+			if f.Method == unwind.MethodSigframe && f.HasCFA && n+1 < len(t.Frames) {
+				k.Whole = append(k.Whole, saved(t.Frames, n))
+			}
+		}
+	}
+	k.Code, k.Stacks, k.Whole = merged(k.Code), merged(k.Stacks), merged(k.Whole)
+	return k
+}
+
+// mostSaved bounds what a kernel saves for a signal handler: x86's vector registers take some 11 kB.
+const mostSaved = 16 << 10
+
+// saved is where the kernel has saved the registers of what frame n, a signal trampoline, interrupted: from the handler's
+// CFA on.
+func saved(frames []unwind.Frame, n int) target.Range {
+	lo := frames[n].CFA
+	if n > 0 && frames[n-1].HasCFA {
+		lo = frames[n-1].CFA
+	}
+	hi := lo + mostSaved
+	if frames[n].CFA > lo && frames[n].CFA-lo < mostSaved {
+		hi = frames[n].CFA
+	}
+	return target.Range{Lo: lo, Hi: hi}
+}
+
+// merged are ranges sorted, those that meet made one.
+func merged(list []target.Range) (out []target.Range) {
+	slices.SortFunc(list, func(a, b target.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	for _, r := range list {
+		switch n := len(out); {
+		case r.Lo >= r.Hi:
+		case n > 0 && r.Lo <= out[n-1].Hi:
+			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
+		default:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// sameFrames tells where the frames of two lists of reports differ.
+func sameFrames(a, b []jsonreport.Report) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d snapshots became %d", len(a), len(b))
+	}
+	for i := range a {
+		if len(a[i].Threads) != len(b[i].Threads) {
+			return fmt.Errorf("%d threads became %d", len(a[i].Threads), len(b[i].Threads))
+		}
+		for k := range a[i].Threads {
+			t, o := &a[i].Threads[k], &b[i].Threads[k]
+			if n := firstOther(t, o); n >= 0 {
+				return fmt.Errorf("frame %d of thread %d would differ: more is needed of this core than addresses of code and stacks", n, t.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// firstOther is the first frame of two threads that differs, or that one of them does not have; -1 for none.
+func firstOther(a, b *jsonreport.Thread) int {
+	for n := range max(len(a.Frames), len(b.Frames)) {
+		if n >= len(a.Frames) || n >= len(b.Frames) || a.Frames[n].Own != b.Frames[n].Own {
+			return n
+		}
+	}
+	if a.Own.Stop != b.Own.Stop {
+		return len(a.Frames)
+	}
+	return -1
+}
+
+func threads(list []jsonreport.Report) (n int) {
+	for i := range list {
+		n += len(list[i].Threads)
+	}
+	return n
+}
+
+func frames(list []jsonreport.Report) (n int) {
+	for i := range list {
+		for k := range list[i].Threads {
+			n += len(list[i].Threads[k].Frames)
+		}
+	}
+	return n
+}
