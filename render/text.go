@@ -10,11 +10,12 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// The colours of a terminal that are used: names are bold, doubt is yellow or red.
+// The colours of a terminal that are used: names are bold, doubt is yellow or red, what was added green.
 const (
 	bold   = "\x1b[1m"
 	yellow = "\x1b[33m"
 	red    = "\x1b[31m"
+	green  = "\x1b[32m"
 	plain  = "\x1b[0m"
 )
 

@@ -193,6 +193,7 @@ func commands(stdout, stderr io.Writer) []command {
 		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
 		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
 		{"redact", func() *cobra.Command { return newRedact(stdout, stderr) }},
+		{"diff", func() *cobra.Command { return newDiff(stdout, stderr) }},
 		{"group", func() *cobra.Command { return newGroup(stdout, stderr) }},
 		{"schema", newSchema},
 		{"version", newVersion},

@@ -182,7 +182,7 @@ func beginning(a, b *jsonreport.Signature) int {
 		return 0
 	}
 	for i := range short.Frames {
-		if like(&short.Frames[i], &long.Frames[i]) < 1 {
+		if short.Frames[i].Like(&long.Frames[i]) < 1 {
 			return 0
 		}
 	}

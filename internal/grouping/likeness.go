@@ -4,32 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/backsight/backsight/internal/code/features"
 	"github.com/backsight/backsight/internal/jsonreport"
 )
-
-// like is how alike two functions are, from 0 to 1.
-func like(a, b *jsonreport.Signed) float64 {
-	switch {
-	case a.Import != "" || b.Import != "":
-		if a.Import == b.Import {
-			return 1
-		}
-		return 0
-	case a.Build != "" && a.Build == b.Build && !a.Inside && !b.Inside:
-		if a.Start == b.Start {
-			return 1
-		}
-		return 0
-	case a.Function != "" && a.Function == b.Function:
-		return 1
-	case a.Print != "" && a.Print == b.Print:
-		return 1
-	case a.Function != "" && b.Function != "":
-		return 0 // names that differ
-	}
-	return features.Like(a.Number(), b.Number(), a.Named, b.Named, a.Members, b.Members)
-}
 
 // alignment is two chains side by side.
 type alignment struct {
@@ -74,7 +50,7 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 		case best[i][k] == best[i][k+1]:
 			k++
 		default:
-			out.pairs = append(out.pairs, pair{shown(&a[i], &b[k]), like(&a[i], &b[k])})
+			out.pairs = append(out.pairs, pair{shown(&a[i], &b[k]), a[i].Like(&b[k])})
 			i, k = i+1, k+1
 		}
 	}
@@ -86,7 +62,7 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 // gain is what two functions side by side are worth; those that are hardly alike are worth nothing.
 func gain(a, b []jsonreport.Signed, i, k int) float64 {
 	const least = 0.4
-	if l := like(&a[i], &b[k]); l >= least {
+	if l := a[i].Like(&b[k]); l >= least {
 		return l * min(weight(i, &a[i]), weight(k, &b[k]))
 	}
 	return 0

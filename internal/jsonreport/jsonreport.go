@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,13 +194,4 @@ func (r *Report) Named() *Thread {
 		}
 	}
 	return nil
-}
-
-// Number is the function's fingerprint as a number, 0 for none.
-func (s *Signed) Number() uint32 {
-	v, err := hex.DecodeString(s.Print)
-	if err != nil || len(v) != 4 {
-		return 0
-	}
-	return uint32(v[0])<<24 | uint32(v[1])<<16 | uint32(v[2])<<8 | uint32(v[3])
 }

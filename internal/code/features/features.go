@@ -191,12 +191,9 @@ func (f *Function) Print() uint32 {
 	return mix(h, f.Shape)
 }
 
-// Like is how alike two functions are, from 0 to 1, by their prints, by what they name and by the members that they use: by what
-// both have of all that either has, members counting half; 0 where neither names anything.
-func Like(print, other uint32, named, otherNamed, members, otherMembers []uint32) float64 {
-	if print == other && print != 0 {
-		return 1
-	}
+// Like is how alike two functions are, from 0 to 1, by what they name and by the members that they use: by what both have of
+// all that either has, members counting half; 0 where neither names anything.
+func Like(named, otherNamed, members, otherMembers []uint32) float64 {
 	both, all := common(named, otherNamed)
 	bothMembers, allMembers := common(members, otherMembers)
 	if all == 0 {

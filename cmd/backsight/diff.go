@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/backsight/backsight/internal/comparing"
+	"github.com/backsight/backsight/render"
+	"github.com/spf13/cobra"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	bt     btOptions
+	format string
+	color  string
+}
+
+func newDiff(stdout, stderr io.Writer) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff [flags] A B",
+		Short: "Two crashes side by side",
+		Long: `Compares two captures, or reports that 'bt -f json' has written: which threads
+are the same, which frames stand at the same place, at another place of the same
+function, or in one of the two only; what the crash, the binaries' builds and the
+registers are. Functions without names are compared by what they refer to.`,
+		Example: `  backsight diff core.monday core.tuesday
+  backsight diff -f html earlier.json core > diff.html`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("diff: wants two captures or reports, not %d", len(args))
+			}
+			return named("diff", args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args, stdout, stderr) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text or html (a page)")
+	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
+	o.bt.files.add(f)
+	o.bt.names.add(f)
+	complete(cmd, []string{"text", "html"}, nil)
+	return cmd
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
+	if o.format != "text" && o.format != "html" {
+		return fmt.Errorf("--format %q is none of text, html", o.format)
+	}
+	color, err := colored(o.color, stdout)
+	if err != nil {
+		return err
+	}
+	o.bt.goroutines, o.bt.color, o.bt.style.Registers = true, "never", true
+	r := rereader{opt: &o.bt, progress: newProgress(stderr)}
+	a, err := r.all(cmd.Context(), args[0])
+	if err != nil {
+		return err
+	}
+	b, err := r.all(cmd.Context(), args[1])
+	if err != nil {
+		return err
+	}
+	c := comparing.Compare(&a[0], &b[0])
+	if o.format == "html" {
+		_, err = stdout.Write(render.AppendComparisonPage(nil, c))
+	} else {
+		_, err = stdout.Write(render.AppendComparison(nil, c, color))
+	}
+	if err != nil {
+		return outputFailed(err)
+	}
+	return nil
+}
