@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/internal/outfile"
@@ -55,10 +57,17 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 	case sameFile(o.output, path):
 		return fmt.Errorf("-o %s is the capture itself", o.output)
 	}
-	keep, err := o.keep(ctx, path, p)
+	files, err := o.bt.files.open(ctx, p.warn)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	env := o.bt.memory.env(files)
+	keep, err := o.keep(ctx, path, env)
 	if err != nil {
 		return &failure{exitNone, err}
 	}
+	env.Archs = backsight.CPUs()
 	o.bt.color, o.bt.names = "never", nameFlags{readable: true}
 	r := rereader{opt: &o.bt, progress: p}
 	before, err := r.all(ctx, path)
@@ -71,7 +80,7 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 	}
 	var remains elfcore.Remains
 	err = outfile.Write(ctx, o.output, 0o600, func(f *os.File) error {
-		remains, err = elfcore.Redact(ctx, data, keep, f)
+		remains, err = elfcore.Redact(ctx, data, &env, keep, f)
 		if err != nil {
 			return err
 		}
@@ -86,19 +95,15 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 		return &failure{exitNone, cmp.Or(notWritten(o.output, err), err)}
 	}
 	_, err = fmt.Fprintf(stdout, "%s: the same %d frames in %d threads; %d bytes blanked\n"+
-		"what remains: %d words that point to code or stacks, %d bytes of code and binaries' headers, %d bytes that the kernel saved for signal handlers, "+
-		"paths of binaries, the program's name, the fault\n", o.output, frames(before), threads(before), remains.Blanked, remains.Words, remains.Code, remains.Saved)
+		"what remains: %d words that point to code or stacks, or are return addresses; %d bytes of code and headers of binaries,\n"+
+		"%d of the dynamic linker's list of them; %d that the kernel saved for signal handlers; paths of binaries, the program's path, the fault\n",
+		o.output, frames(before), threads(before), remains.Blanked, remains.Words, remains.Code, remains.Linked, remains.Saved)
 	return err
 }
 
 // keep is what the walks through a core need.
-func (o *redactOptions) keep(ctx context.Context, path string, p *progress) (*elfcore.Keep, error) {
-	files, err := o.bt.files.open(ctx, p.warn)
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close()
-	stream, err := backsight.Open(ctx, path, o.bt.memory.env(files))
+func (o *redactOptions) keep(ctx context.Context, path string, env input.Env) (*elfcore.Keep, error) {
+	stream, err := backsight.Open(ctx, path, env)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +125,7 @@ func (o *redactOptions) keep(ctx context.Context, path string, p *progress) (*el
 
 // needed is what of a snapshot's memory its backtraces read.
 func needed(snap *target.Snapshot, traces []backsight.Backtrace) *elfcore.Keep {
-	k := &elfcore.Keep{WordSize: snap.Arch.AddrSize, Mask: snap.Arch.AddrMask(), Returns: map[uint64]bool{}}
+	k := &elfcore.Keep{WordSize: snap.Arch.AddrSize, Mask: snap.Arch.AddrMask(), Values: map[uint64]bool{}}
 	for _, m := range snap.Modules {
 		k.Code = append(k.Code, m.Range)
 	}
@@ -132,15 +137,20 @@ func needed(snap *target.Snapshot, traces []backsight.Backtrace) *elfcore.Keep {
 	for i := range traces {
 		t := &traces[i]
 		k.Stacks = append(k.Stacks, snap.StackOf(t.Thread))
+		for _, reg := range []cpu.Reg{snap.Arch.PC, snap.Arch.SP, snap.Arch.LR, snap.Arch.FP} {
+			if v, ok := t.Thread.Regs.Lookup(reg); ok {
+				k.Values[v&k.Mask] = true
+			}
+		}
 		for n := range t.Frames {
 			f := &t.Frames[n]
-			k.Returns[f.PC] = true
+			k.Values[f.PC] = true
 			if f.Method == unwind.MethodSigframe && f.HasCFA && n+1 < len(t.Frames) {
-				k.Whole = append(k.Whole, saved(t.Frames, n))
+				k.Saved = append(k.Saved, saved(t.Frames, n))
 			}
 		}
 	}
-	k.Code, k.Stacks, k.Whole = merged(k.Code), merged(k.Stacks), merged(k.Whole)
+	k.Code, k.Stacks, k.Saved = merged(k.Code), merged(k.Stacks), merged(k.Saved)
 	return k
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/target"
 )
 
 // file is a core file.
@@ -13,6 +14,15 @@ type file struct {
 	name   string
 	data   []byte
 	header header
+	// needed, unless nil, collects what of memory tells which binaries are mapped where.
+	needed *[]target.Range
+}
+
+// need notes that n bytes of memory were read to find a binary.
+func (f *file) need(addr, n uint64) {
+	if f.needed != nil {
+		*f.needed = append(*f.needed, target.RangeOf(addr, n))
+	}
 }
 
 func (f *file) errorf(off uint64, format string, args ...any) error {

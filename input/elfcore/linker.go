@@ -63,8 +63,8 @@ const (
 )
 
 // debugStruct is the address of r_debug, from the dynamic section of an executable
-// that is in mem at a bias.
-func debugStruct(mem *target.Memory, img *image.Image, bias uint64) (addr uint64, ok bool) {
+// that is in mem at a bias. need is told of the words that lead there.
+func debugStruct(mem *target.Memory, img *image.Image, bias uint64, need func(addr, n uint64)) (addr uint64, ok bool) {
 	dynamic := elf.LinkInfoOf(img).Dynamic
 	if dynamic.Size == 0 {
 		return 0, false
@@ -81,8 +81,10 @@ func debugStruct(mem *target.Memory, img *image.Image, bias uint64) (addr uint64
 		case tag == dtDebug && val != 0:
 			return val, true
 		case tag == dtMIPSRldMap && mips:
+			need(val, w)
 			addr, ok = mem.Word(val)
 		case tag == dtMIPSRldMapRel && mips:
+			need(at+val, w)
 			addr, ok = mem.Word(at + val)
 		}
 		if addr != 0 && ok {
@@ -103,7 +105,10 @@ func debugStruct(mem *target.Memory, img *image.Image, bias uint64) (addr uint64
 // read-only, so that the section is in the file and not in the core.
 func (f *finder) linkMap(exe *image.Image, bias uint64) {
 	mem := f.space.memory(f.modules.list)
-	debug, ok := debugStruct(mem, exe, bias)
+	debug, ok := debugStruct(mem, exe, bias, f.space.file.need)
+	dynamic, w := elf.LinkInfoOf(exe).Dynamic, uint64(exe.Arch.AddrSize)
+	f.space.file.need(bias+dynamic.Addr, min(dynamic.Size, 2*maxDynamic*w))
+	f.space.file.need(debug, 2*w)
 	if !ok {
 		debug, ok = f.linkerSymbol(exe)
 	}
@@ -113,7 +118,6 @@ func (f *finder) linkMap(exe *image.Image, bias uint64) {
 		}
 		return
 	}
-	w := uint64(exe.Arch.AddrSize)
 	at, _ := mem.Word(debug + w)
 	seen := make(map[uint64]bool) // at most maxLinked
 	for n := 0; at != 0 && n < maxLinked && !seen[at]; n++ {
@@ -127,8 +131,11 @@ func (f *finder) linkMap(exe *image.Image, bias uint64) {
 			}
 			m[i] = v
 		}
+		name := cstring(mem, m[1])
+		f.space.file.need(at, uint64(len(m))*w)
+		f.space.file.need(m[1], uint64(len(name))+1)
 		if n > 0 {
-			f.linked(cstring(mem, m[1]), m[0], m[2])
+			f.linked(name, m[0], m[2])
 		}
 		at = m[3]
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"io"
 	"slices"
+	"sort"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
 )
@@ -15,10 +17,10 @@ import (
 type Keep struct {
 	// Code has the ranges of code, Stacks those of the threads' stacks: words that point there are kept.
 	Code, Stacks []target.Range
-	// Whole has ranges that are kept as they are: what the kernel saved for signal handlers.
-	Whole []target.Range
-	// Returns are the return addresses of the frames: kept even where their bytes read as text.
-	Returns map[uint64]bool
+	// Saved has ranges where the kernel saved registers for signal handlers: of these all is kept but text.
+	Saved []target.Range
+	// Values are the registers and return addresses of the frames, kept wherever they stand.
+	Values map[uint64]bool
 	// WordSize is the size of an address in bytes, Mask has its bits.
 	WordSize int
 	Mask     uint64
@@ -28,16 +30,22 @@ type Keep struct {
 type Remains struct {
 	// Words point to code or to a stack, of memory and registers.
 	Words uint64
-	// Code is how many bytes of code and of the headers of binaries there are, Saved of what was kept whole.
-	Code, Saved uint64
+	// Code is how many bytes of code and of the headers of binaries there are, Linked of the dynamic linker's list of
+	// binaries, Saved of what the kernel saved for signal handlers.
+	Code, Linked, Saved uint64
 	// Blanked is how many bytes that were not zero are zero now.
 	Blanked uint64
 }
 
 // Redact writes the core in data with all memory zero that keep does not keep, and without arguments, environment,
 // floating-point registers and what else notes have that no walk reads. The layout stays: offsets and sizes are the same.
-func Redact(ctx context.Context, data []byte, keep *Keep, w io.Writer) (Remains, error) {
-	f := file{name: "core", data: data}
+func Redact(ctx context.Context, data []byte, env *input.Env, keep *Keep, w io.Writer) (Remains, error) {
+	var linked []target.Range
+	f := file{name: "core", data: data, needed: &linked}
+	if _, err := read(f, env, new(problems)); err != nil {
+		return Remains{}, err
+	}
+	slices.SortFunc(linked, func(a, b target.Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	h, what := readHeader(data)
 	if what == "" && h.typ != etCore {
 		what = "an ELF file, but no core"
@@ -50,7 +58,7 @@ func Redact(ctx context.Context, data []byte, keep *Keep, w io.Writer) (Remains,
 	if err != nil {
 		return Remains{}, err
 	}
-	r := redaction{file: &f, keep: keep, out: w}
+	r := redaction{file: &f, keep: keep, linked: linked, out: w}
 	headers := phdr{off: 0, filesz: h.phoff + f.count()*h.phentsize}
 	parts := append(append([]phdr{headers}, segs.notes...), segs.loads...)
 	slices.SortStableFunc(parts, func(a, b phdr) int { return cmp.Compare(a.off, b.off) })
@@ -66,6 +74,7 @@ func Redact(ctx context.Context, data []byte, keep *Keep, w io.Writer) (Remains,
 type redaction struct {
 	*file
 	keep    *Keep
+	linked  []target.Range
 	out     io.Writer
 	at      uint64 // so much is written
 	remains Remains
@@ -135,27 +144,43 @@ func (r *redaction) memory(b []byte, p *phdr, addr uint64) {
 	}
 	size := r.keep.WordSize
 	for ; len(b) >= size; b, addr = b[size:], addr+uint64(size) {
-		if within(r.keep.Whole, addr) {
-			r.remains.Saved += uint64(size)
-			continue
-		}
-		r.word(b[:size])
+		r.word(b[:size], addr)
 	}
 	r.blank(b)
 }
 
 // word blanks a word that no walk reads: what points neither to code nor to a stack, or reads as text. The text of an
 // argument may by chance be an address.
-func (r *redaction) word(b []byte) {
+func (r *redaction) word(b []byte, addr uint64) {
 	d := bin.New(b, r.header.big)
 	v := d.Uint(len(b)) & r.keep.Mask
 	points := within(r.keep.Code, v) || within(r.keep.Stacks, v)
-	if points && (r.keep.Returns[v] || !isText(b)) {
+	switch {
+	case v == 0:
+	case r.keep.Values[v] || points && !isText(b):
 		r.remains.Words++
-		return
+	case meets(r.linked, addr, uint64(len(b))):
+		r.remains.Linked += uint64(len(b))
+	case within(r.keep.Saved, addr) && !isText(b):
+		r.remains.Saved += uint64(len(b))
+	default:
+		r.blank(b)
 	}
-	r.blank(b)
 }
+
+// meets tells whether n bytes at an address are among some ranges, which are sorted by where they begin.
+func meets(list []target.Range, addr, n uint64) bool {
+	i := sort.Search(len(list), func(i int) bool { return list[i].Lo >= addr+n })
+	for back := 0; i > 0 && back < maxMet; back++ {
+		if i--; list[i].Hi > addr {
+			return true
+		}
+	}
+	return false
+}
+
+// maxMet bounds how many ranges in front are looked at for one that is long.
+const maxMet = 8
 
 // isText tells whether all bytes but leading and trailing zeros are printable characters.
 func isText(b []byte) bool {
@@ -195,8 +220,8 @@ func (r *redaction) notes(b []byte) {
 		case ntPrstatus:
 			r.registers(desc[min(r.header.regOffset(), len(desc)):])
 		case ntPrpsinfo:
-			if n := len(desc); n > 80 {
-				r.blank(desc[n-80:]) // pr_psargs
+			if args := desc[max(0, len(desc)-psargs):]; len(desc) > psargs {
+				r.blank(args[max(0, bytes.IndexByte(args, ' ')):]) // the first is the program's path
 			}
 		case ntAuxv, ntSiginfo, ntFile, ntARMPACMask, ntX86Shadow, ntARMShadow, ntRISCVCFI:
 		default:
@@ -205,9 +230,12 @@ func (r *redaction) notes(b []byte) {
 	})
 }
 
+// psargs is the size of pr_psargs, the last member of struct elf_prpsinfo.
+const psargs = 80
+
 // registers blanks those that point neither to code nor to a stack.
 func (r *redaction) registers(b []byte) {
 	for size := r.header.word(); len(b) >= size; b = b[size:] {
-		r.word(b[:size])
+		r.word(b[:size], 0)
 	}
 }
