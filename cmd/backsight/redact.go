@@ -67,21 +67,15 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 	if err != nil {
 		return &failure{exitNone, err}
 	}
-	env.Archs = backsight.CPUs()
 	o.bt.color, o.bt.names = "never", nameFlags{readable: true}
 	r := rereader{opt: &o.bt, progress: p}
 	before, err := r.all(ctx, path)
 	if err != nil {
 		return err
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return &failure{exitNone, fileError(path, err)}
-	}
 	var remains elfcore.Remains
 	err = outfile.Write(ctx, o.output, 0o600, func(f *os.File) error {
-		remains, err = elfcore.Redact(ctx, data, &env, keep, f)
-		if err != nil {
+		if remains, err = blanked(ctx, path, env, keep, f); err != nil {
 			return err
 		}
 		silent := rereader{opt: &o.bt, progress: newProgress(io.Discard)}
@@ -99,6 +93,24 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 		"%d of the dynamic linker's list of them; %d that the kernel saved for signal handlers; paths of binaries, the program's path, the fault\n",
 		o.output, frames(before), threads(before), remains.Blanked, remains.Words, remains.Code, remains.Linked, remains.Saved)
 	return err
+}
+
+// blanked writes the core at path without what is not to be kept; compressed, too, it is seen through.
+func blanked(ctx context.Context, path string, env input.Env, keep *elfcore.Keep, w io.Writer) (remains elfcore.Remains, err error) {
+	core := elfcore.Format()
+	core.Open = func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+		data, err := c.Bytes(ctx)
+		if err == nil {
+			remains, err = elfcore.Redact(ctx, data, env, keep, w)
+		}
+		return input.One(new(target.Snapshot)), err
+	}
+	env.Formats = []input.Format{core}
+	stream, err := backsight.Open(ctx, path, env)
+	if err != nil {
+		return remains, err
+	}
+	return remains, stream.Close()
 }
 
 // keep is what the walks through a core need.

@@ -102,12 +102,12 @@ func (s *signer) crash() *report.Crash {
 func (s *signer) happened() string {
 	f := s.fault()
 	switch {
-	case f == nil && s.thread.Crashed:
+	case f != nil && f.Name != "":
+		return f.Name
+	case f != nil || s.thread.Crashed:
 		return "crashed"
-	case f == nil:
-		return "stopped"
 	}
-	return f.Name
+	return "stopped"
 }
 
 func (s *signer) class() string {
