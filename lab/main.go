@@ -33,6 +33,7 @@ var commands = []struct {
 	{"crashes", "writes docs/crashes.md: ten crashes as GDB, eu-stack and Backsight tell of them", runCrashes},
 	{"remote", "programs that stand at a GDB server beside snapshots of them: frames, round trips", runRemote},
 	{"readobj", "FILE…  unwind information of PE files as we and llvm-readobj read it", runReadobj},
+	{"signatures", "crashes of known bugs, of several builds: which are told to be the same", runSignatures},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 

@@ -2,6 +2,7 @@ package grouping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/internal/jsonreport"
@@ -22,13 +23,27 @@ type pair struct {
 // counted is how many functions of a chain are compared.
 const counted = 6
 
-// weight is what a function counts: the innermost most, one that is not certain less.
-func weight(i int, f *jsonreport.Signed) float64 {
-	w := 1 / float64(1+i)
-	if !f.Sure {
-		w *= 0.7
+// weights are what the functions of a chain count: the innermost of the program most, one that is not certain less, and what the
+// program has asked a library for little, as much as many a place asks for.
+func weights(list []jsonreport.Signed) []float64 {
+	out, own := make([]float64, len(list)), 0
+	for i := range list {
+		f := &list[i]
+		if own++; f.Import != "" {
+			own--
+			out[i] = 0.4
+			continue
+		}
+		if out[i] = 1 / float64(own); !f.Sure {
+			out[i] *= 0.7
+		}
 	}
-	return w
+	return out
+}
+
+// innermost is the index of the innermost function of the program itself.
+func innermost(list []jsonreport.Signed) int {
+	return max(0, slices.IndexFunc(list, func(f jsonreport.Signed) bool { return f.Import == "" }))
 }
 
 // compare aligns two chains so that what is alike lies side by side, in the order of both, and as much as can be.
@@ -37,10 +52,20 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 	if len(a) == 0 || len(b) == 0 {
 		return out
 	}
+	if x, y := innermost(a), innermost(b); a[x].Like(&b[y]) < least {
+		return out // where the program has done it is another place
+	}
+	weightA, weightB := weights(a), weights(b)
+	gain := func(i, k int) float64 {
+		if l := a[i].Like(&b[k]); l >= least {
+			return l * min(weightA[i], weightB[k])
+		}
+		return 0
+	}
 	var best [counted + 1][counted + 1]float64 // of a from i on, and b from k on
 	for i := len(a) - 1; i >= 0; i-- {
 		for k := len(b) - 1; k >= 0; k-- {
-			best[i][k] = max(best[i+1][k], best[i][k+1], best[i+1][k+1]+gain(a, b, i, k))
+			best[i][k] = max(best[i+1][k], best[i][k+1], best[i+1][k+1]+gain(i, k))
 		}
 	}
 	for i, k := 0, 0; i < len(a) && k < len(b); {
@@ -55,22 +80,16 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 		}
 	}
 	out.of = max(len(a), len(b))
-	out.like = best[0][0] / max(total(a), total(b))
+	out.like = best[0][0] / max(total(weightA), total(weightB))
 	return out
 }
 
-// gain is what two functions side by side are worth; those that are hardly alike are worth nothing.
-func gain(a, b []jsonreport.Signed, i, k int) float64 {
-	const least = 0.4
-	if l := a[i].Like(&b[k]); l >= least {
-		return l * min(weight(i, &a[i]), weight(k, &b[k]))
-	}
-	return 0
-}
+// least is how alike two functions must be to stand side by side.
+const least = 0.4
 
-func total(list []jsonreport.Signed) (sum float64) {
-	for i := range list {
-		sum += weight(i, &list[i])
+func total(list []float64) (sum float64) {
+	for _, w := range list {
+		sum += w
 	}
 	return sum
 }

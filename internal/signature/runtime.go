@@ -29,9 +29,9 @@ func isRuntime(m *target.Module) bool {
 // maxMachinery bounds the frames between the signal that a program sends to itself and what wanted that.
 const maxMachinery = 12
 
-// sent tells whether a signal is one that programs send to themselves.
+// sent tells whether a signal is one that programs send to themselves. A trap's place (SIGILL, SIGTRAP) is the instruction itself.
 func sent(signal string) bool {
-	return slices.Contains([]string{"SIGABRT", "SIGTRAP", "SIGILL", "SIGKILL", "SIGTERM", "SIGQUIT"}, signal)
+	return slices.Contains([]string{"SIGABRT", "SIGKILL", "SIGTERM", "SIGQUIT"}, signal)
 }
 
 // first is the frame where the program's own begin: behind the machinery that ends a program, in a thread that a signal of

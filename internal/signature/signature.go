@@ -26,7 +26,7 @@ const (
 	// Version is the version of the definition, part of each key.
 	Version = 1
 	// ExactDepth and StableDepth are how many functions a key has.
-	ExactDepth, StableDepth = 8, 3
+	ExactDepth, StableDepth = 8, 2
 	// maxSigned bounds the threads without a crash that are signed.
 	maxSigned = 64
 )
