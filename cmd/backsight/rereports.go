@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (r *rereader) reports(ctx context.Context, path string, visit func(string, 
 		return err
 	}
 	defer f.Close()
-	return jsonreport.Each(ctx, f, func(rep *jsonreport.Report) error { return visit(path, rep) })
+	return jsonreport.Each(ctx, f, func(rep *jsonreport.Report) error { return visit(cmp.Or(rep.Own.Capture, path), rep) })
 }
 
 // captures has bt write reports into a pipe, and reads them there. unread: a capture could not be read.

@@ -134,7 +134,7 @@ func Name(f *jsonreport.Frame) string {
 	if f.Function != "" {
 		return f.Function
 	}
-	return cmp.Or(f.Module, "?") + "+" + cmp.Or(f.ModuleOffset, f.Offset)
+	return cmp.Or(f.Module, "?") + "+" + jsonreport.Short(cmp.Or(f.ModuleOffset, f.Offset))
 }
 
 // builds are the binaries of which both reports have the same build, by name.

@@ -101,7 +101,7 @@ func shown(a, b *jsonreport.Signed) string {
 			return s
 		}
 	}
-	return a.Module + "+" + a.Start
+	return a.Module + "+" + jsonreport.Short(a.Start)
 }
 
 // String says why two chains are alike.

@@ -5,12 +5,14 @@ package jsonreport
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // Report is what a capture's report says. Addresses are text, as the report has them.
@@ -194,4 +196,13 @@ func (r *Report) Named() *Thread {
 		}
 	}
 	return nil
+}
+
+// Short is an address without the zeros that it begins with.
+func Short(addr string) string {
+	digits, ok := strings.CutPrefix(addr, "0x")
+	if !ok {
+		return addr
+	}
+	return "0x" + cmp.Or(strings.TrimLeft(digits, "0"), "0")
 }
