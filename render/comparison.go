@@ -163,19 +163,24 @@ func appendThreadsCard(dst []byte, t *comparing.Threads) []byte {
 	dst = appendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><tbody>`+"\n", threadsTitle(t))
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		dst = appendMarkup(dst, `<tr><td><div class="frame {}"><summary><span class="n">{}</span><span class="name">{}</span></summary></div>`,
-			rowClass(r.Relation), number(r.A), titleOf(r.A))
-		dst = appendMarkup(dst, `<td><div class="frame {}"><summary><span class="n">{}</span><span class="name">{}</span></summary></div><td class="dim">{}`+"\n",
-			rowClass(r.Relation), number(r.B), titleOf(r.B), rowSays(r))
+		dst = appendSide(append(dst, "<tr><td>"...), r.A, r.Relation)
+		dst = appendSide(append(dst, "<td>"...), r.B, r.Relation)
+		dst = appendMarkup(dst, `<td class="dim">{}`+"\n", rowSays(r))
 	}
 	return appendMarkup(dst, "</tbody></table></div></section>\n")
 }
 
-func titleOf(f *jsonreport.Frame) string {
+// appendSide appends one of the frames of a row, with what else is known of the frame behind a click; nothing for nil.
+func appendSide(dst []byte, f *jsonreport.Frame, r comparing.Relation) []byte {
 	if f == nil {
-		return ""
+		return dst
 	}
-	return frameTitle(f)
+	dst = appendMarkup(dst, `<details class="frame {}"><summary><span class="n">{}</span><span class="name">{}</span></summary>`, rowClass(r), number(f), frameTitle(f))
+	where := f.Module
+	if f.File != "" {
+		where = f.File + ":" + strconv.Itoa(f.Line)
+	}
+	return appendMarkup(dst, `<p class="excerpt">{}<br>{}<br>{}, {}</p></details>`, where, f.Own.PC, f.Own.Method, f.Own.Trust)
 }
 
 // rowClass is the class by which a row has its colour, one of those of frames by their trust.
