@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -60,12 +59,20 @@ func parseStored(name string) (c storedCore, ok bool) {
 	}
 	pid, err := strconv.Atoi(parts[4])
 	when, bad := strconv.ParseUint(parts[5], 10, 64)
-	c.comm = regexp.MustCompile(`\\x[0-9a-f]{2}`).ReplaceAllStringFunc(parts[1], func(s string) string {
-		v, _ := strconv.ParseUint(s[2:], 16, 8) // it is two digits
-		return string([]byte{byte(v)})
-	})
-	c.pid, c.when = pid, when
+	c.comm, c.pid, c.when = unescaped(parts[1]), pid, when
 	return c, err == nil && bad == nil
+}
+
+// unescaped has bytes for \x20 and its like.
+func unescaped(name string) string {
+	first, rest, more := strings.Cut(name, `\x`)
+	if !more {
+		return name
+	}
+	if v, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8); err == nil && len(rest) >= 2 {
+		return first + string([]byte{byte(v)}) + unescaped(rest[2:])
+	}
+	return first + `\x` + unescaped(rest)
 }
 
 // is tells whether a core is of a program or a process. Linux keeps 15 bytes of a program's name.
