@@ -19,7 +19,7 @@ import (
 // as a distance in its frame. What is read is checked: g lies on its m, SP on g's stack. The return address there must
 // follow a call, like any other.
 //
-// mcall leads nowhere: the goroutine that called has been put aside, and may run on another thread.
+// mcall leads nowhere, and ends the stack (Source.Rule): the goroutine that called has been put aside, and may run on another thread.
 //
 // Specifications: runtime/asm_*.s; runtime2.go, types g, m and gobuf; traceback.go, unwinder.resolveInternal.
 type Stacks struct{}
@@ -58,8 +58,8 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		l, ok = leftAt(s.Snapshot, v+uint64(c.rest-c.height), uint64(c.height))
 	}
 	switch {
-	case !ok && s.Exact:
-		return unwind.NotCovered // SP may be by now as it was
+	case !ok && (s.Exact || schedules(f.Name())): // SP may be by now as it was; the stack's end is a rule
+		return unwind.NotCovered
 	case !ok:
 		return unwind.NoCaller
 	}

@@ -21,7 +21,7 @@ const (
 	sched            = stackAt + 0x800 // SP in g.sched
 )
 
-// systemstack is where the runtime's function has changed stacks.
+// systemstack is where a function of the runtime has changed stacks.
 type systemstack struct {
 	img           *image.Image
 	entry, inside uint64 // inside: where its call returns to
@@ -29,12 +29,12 @@ type systemstack struct {
 }
 
 // find finds the function, and in it the first call through a pointer on the other stack.
-func find(t *testing.T, img *image.Image) (s systemstack) {
+func find(t *testing.T, img *image.Image, name string) (s systemstack) {
 	s.img = img
 	img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
 		f, ok := pclntab.Of(img).At(addr)
 		var in [1]cpu.Insn
-		for pc := addr; ok && f.Name() == "runtime.systemstack" && pc < f.Hi; pc += uint64(in[0].Len) {
+		for pc := addr; ok && f.Name() == name && pc < f.Hi; pc += uint64(in[0].Len) {
 			img.Arch.Decoder.Decode(img.Segments.Code(pc), pc, 0, in[:])
 			if c, ok := changeAt(img, &f, pc); ok && c.made && in[0].Op == cpu.OpCall && in[0].Target == 0 {
 				s.entry, s.inside, s.height = addr, pc+uint64(in[0].Len), uint64(c.height)
@@ -44,7 +44,7 @@ func find(t *testing.T, img *image.Image) (s systemstack) {
 		return true
 	})
 	if s.inside == 0 {
-		t.Fatal("systemstack changes no stack")
+		t.Fatal(name, "changes no stack")
 	}
 	return s
 }
@@ -72,7 +72,7 @@ func (s *systemstack) caller(t *testing.T) uint64 {
 func TestSystemstack(t *testing.T) {
 	for _, processor := range []string{"", "arm"} {
 		img := build(t, processor)
-		a, s := img.Arch, find(t, img)
+		a, s := img.Arch, find(t, img, "runtime.systemstack")
 		if machineOf(a) == nil || machineOf(a).g == cpu.NoReg {
 			t.Skip(a, "keeps g in no register")
 		}
@@ -131,7 +131,7 @@ func (s *systemstack) step(memory map[uint64]uint64) (out unwind.Caller, v unwin
 func TestChange(t *testing.T) {
 	for _, processor := range []string{"", "arm"} {
 		img := build(t, processor)
-		s := find(t, img)
+		s := find(t, img, "runtime.systemstack")
 		for pc := s.entry; pc < s.inside; pc++ {
 			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
 			var r unwind.Rule
@@ -191,4 +191,19 @@ func FuzzLeft(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMcall: the scheduler, which mcall has called, runs at the beginning of the thread's stack; the function itself, on the stack of its
+// caller, has that caller.
+func TestMcall(t *testing.T) {
+	for _, processor := range []string{"", "arm"} {
+		img := build(t, processor)
+		s := find(t, img, "runtime.mcall")
+		for pc, want := range map[uint64]unwind.Verdict{s.inside - 1: unwind.EndOfStack, s.entry: unwind.Found} {
+			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc}
+			if got := (Source{}).Rule(&q, new(unwind.Rule)); got != want {
+				t.Errorf("%s: %#x: verdict %v, want %v", img.Arch, pc, got, want)
+			}
+		}
+	}
 }

@@ -54,6 +54,9 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if f.WritesSP() {
 		var c change
 		c, ok = changeAt(q.Image, &f, q.PC)
+		if ok && c.made && schedules(name) && !q.Exact {
+			return unwind.EndOfStack
+		}
 		ok = ok && !c.made
 	}
 	if !ok || height < 0 || height%int64(q.Arch.AddrSize) != 0 {
@@ -71,6 +74,10 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 // starts tells whether a function makes threads (runtime/sys_linux_*.s): what it calls runs on the new thread's stack,
 // which has nothing above.
 func starts(name string) bool { return name == "runtime.clone" }
+
+// schedules tells whether a function calls the scheduler at the beginning of the thread's own stack, over what mstart had there and never
+// comes back to (runtime/proc.go, mstart1; runtime/asm_*.s).
+func schedules(name string) bool { return name == "runtime.mcall" }
 
 // fill makes out the rule where SP is height bytes below where the call left it.
 func fill(arch *cpu.Arch, height int64, out *unwind.Rule) {
