@@ -20,48 +20,70 @@ type Printer struct{ it itState }
 
 // Next is the next instruction, as Text writes it; in an IT block with its condition.
 func (p *Printer) Next(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) (text string) {
-	if arch.Name != "arm" || mode == 0 || len(code) < 2 {
-		return Text(arch, code, pc, mode)
+	if print := printerOf(arch.Name); print != nil {
+		return print(p, arch, code, pc, mode)
 	}
-	text, p.it = thumbText(arch, code, pc, p.it)
-	return text
+	return ""
 }
 
 // Text is the instruction at the beginning of code, which lies at address pc, in GNU's
 // syntax; "" where the bytes are no instruction, or of a kind that nobody here can write
 // (microMIPS, vectors). Branch targets are addresses in pc's address space.
 func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
-	order := bin.Order(arch.BigEndian)
+	return new(Printer).Next(arch, code, pc, mode)
+}
+
+// printer writes an instruction of one family of processors.
+type printer func(p *Printer, arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string
+
+func x86(_ *Printer, arch *cpu.Arch, code []byte, pc uint64, _ cpu.Mode) string {
+	return x86Text(code, pc, 8*arch.AddrSize)
+}
+
+func arm(p *Printer, arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) (text string) {
 	switch {
-	case arch.Name == "x86_64" || arch.Name == "i386":
-		return x86Text(code, pc, 8*arch.AddrSize)
-	case len(code) < 2:
-	case arch.Name == "arm" && mode != 0:
-		text, _ := thumbText(arch, code, pc, 0)
-		return text
-	case mode != 0 && (arch.Name == "mips" || arch.Name == "mips64") && hasMIPS16(arch):
-		return mips16Text(arch, code, pc)
-	case mode != 0:
-	case arch.Name == "riscv64" || arch.Name == "riscv32":
-		return riscvText(arch, code, pc)
-	case len(code) < 4:
-	case arch.Name == "aarch64":
-		if insn, err := decoded(arm64asm.Decode, code); err == nil {
-			if insn.Op == arm64asm.ADRP {
-				pc &^= 0xfff // counts from the page
-			}
-			return absolute(arch, arm64asm.GNUSyntax(insn), pc)
-		}
-	case arch.Name == "arm" && order.U32(code)>>24 == 0xf4:
-		return thumbWord{arch: arch, word: order.U32(code)}.neonTransfer()
-	case arch.Name == "arm":
-		if insn, err := decodedARM(order.U32(code)); err == nil {
+	case mode != 0 && len(code) >= 2:
+		text, p.it = thumbText(arch, code, pc, p.it)
+	case mode != 0 || len(code) < 4:
+	case bin.Order(arch.BigEndian).U32(code)>>24 == 0xf4:
+		return thumbWord{arch: arch, word: bin.Order(arch.BigEndian).U32(code)}.neonTransfer()
+	default:
+		if insn, err := decodedARM(bin.Order(arch.BigEndian).U32(code)); err == nil {
 			return absolute(arch, armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
 		}
-	case arch.Name == "mips" || arch.Name == "mips64":
-		return mipsText(arch, order.U32(code), pc)
 	}
-	return ""
+	return text
+}
+
+func arm64(_ *Printer, arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
+	if mode != 0 || len(code) < 4 {
+		return ""
+	}
+	insn, err := decoded(arm64asm.Decode, code)
+	if err != nil {
+		return ""
+	}
+	if insn.Op == arm64asm.ADRP {
+		pc &^= 0xfff // counts from the page
+	}
+	return absolute(arch, arm64asm.GNUSyntax(insn), pc)
+}
+
+func riscv(_ *Printer, arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
+	if mode != 0 || len(code) < 2 {
+		return ""
+	}
+	return riscvText(arch, code, pc)
+}
+
+func mips(_ *Printer, arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
+	switch {
+	case mode != 0 && len(code) >= 2 && hasMIPS16(arch):
+		return mips16Text(arch, code, pc)
+	case mode != 0 || len(code) < 4:
+		return ""
+	}
+	return mipsText(arch, bin.Order(arch.BigEndian).U32(code), pc)
 }
 
 // absolute replaces a distance from base, ".+0x40", ".-0x40" or ".+0xffffffffffffffc0", by the

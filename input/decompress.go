@@ -2,56 +2,37 @@ package input
 
 import (
 	"bytes"
-	"compress/bzip2"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
 
 	"github.com/backsight/backsight/internal/budget"
 )
 
-// maxWindow bounds the memory of the zstd decoder: the format's own default
-// limit for --long (27), far above the 8 MiB of systemd-coredump's files.
-const maxWindow = 128 << 20
-
-// maxDictionary bounds the memory of the xz decoder: the dictionary of xz -9.
-const maxDictionary = 64 << 20
+// compression is a form of compressed streams, which begin with magic.
+type compression struct {
+	magic string
+	open  func(head []byte, r io.Reader) (z io.Reader, release func() error, err error)
+}
 
 // decompressor returns a reader for the decompressed stream where head begins a
-// known compression (RFC 1952, RFC 8878, the .xz File Format 1.1, bzip2's "BZh", the LZ4
-// Frame Format 1.6), nil where it does not.
+// known compression, nil where it does not.
 func decompressor(head []byte, r io.Reader) (z io.Reader, release func() error, err error) {
-	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		g, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, nil, err
+	for _, c := range compressions() {
+		if bytes.HasPrefix(head, []byte(c.magic)) {
+			return c.open(head, r)
 		}
-		return g, func() error { _ = g.Close(); return nil }, nil // an error of reading, which was said
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, nil, err
-		}
-		return d, func() error { d.Close(); return nil }, nil
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		x, err := xz.ReaderConfig{DictCap: maxDictionary}.NewReader(r)
-		if err != nil {
-			return nil, nil, err
-		}
-		return x, noRelease, nil
-	case bytes.HasPrefix(head, []byte("BZh")) && len(head) > 4 && bytes.Equal(head[4:min(10, len(head))], []byte("1AY&SY")):
-		return bzip2.NewReader(r), noRelease, nil
-	case bytes.HasPrefix(head, []byte{0x04, 0x22, 0x4d, 0x18}):
-		return lz4.NewReader(r), noRelease, nil
 	}
 	return nil, nil, nil
 }
 
-func noRelease() error { return nil }
+func openGzip(_ []byte, r io.Reader) (io.Reader, func() error, error) {
+	g, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, func() error { _ = g.Close(); return nil }, nil // an error of reading, which was said
+}
 
 // What a compressed capture may become, of all bytes, and of those that take disk. A
 // core is zeros for the most part, which shrink to a thousandth in gzip and to almost

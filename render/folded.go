@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"hash/maphash"
 	"io"
 	"iter"
@@ -240,4 +241,15 @@ func guessed(f *report.Frame) bool { return f.Trust == unwind.Guess && f.Checks&
 // foldedName is a name without the characters that separate names in folded stacks.
 func foldedName(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Text(name), ";", ":"), "\n", " ")
+}
+
+func moduleOf(m *target.Module) stackModule {
+	if m == nil {
+		return stackModule{}
+	}
+	id := m.BuildID
+	if m.Image != nil {
+		id = m.Image.BuildID
+	}
+	return stackModule{m.Name, hex.EncodeToString(id), m.Lo, m.Hi}
 }

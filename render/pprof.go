@@ -1,11 +1,11 @@
+//go:build !small
+
 package render
 
 import (
 	"bytes"
-	"encoding/hex"
 	"slices"
 
-	"github.com/backsight/backsight/target"
 	pprof "github.com/google/pprof/profile"
 )
 
@@ -70,15 +70,4 @@ func (p *profile) mapping(of *stackModule) *pprof.Mapping {
 		p.modules[of], p.Mapping = m, append(p.Mapping, m)
 	}
 	return m
-}
-
-func moduleOf(m *target.Module) stackModule {
-	if m == nil {
-		return stackModule{}
-	}
-	id := m.BuildID
-	if m.Image != nil {
-		id = m.Image.BuildID
-	}
-	return stackModule{m.Name, hex.EncodeToString(id), m.Lo, m.Hi}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/decorated"
-	"github.com/ianlancetaylor/demangle"
 )
 
 // Bounds of demangling: names longer than this are shown as they are, and
@@ -67,7 +66,7 @@ func demangled(name string) (readable string) {
 			readable = name
 		}
 	}()
-	return demangle.Filter(doubled(name), demangle.MaxLength(maxDemangled))
+	return filter(doubled(name))
 }
 
 // doubled is a legacy Rust name with one more underscore in front of each part that begins with one: the demangler takes

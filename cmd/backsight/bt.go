@@ -81,6 +81,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 			o.walk.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
 			defer o.live.release()
+			defer o.live.sayStops(s.progress.warn)
 			return s.run(cmd.Context(), captures)
 		},
 	}
@@ -88,8 +89,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	f.SortFlags = false
 	o.files.add(f)
 	o.memory.add(f)
-	f.StringArrayVar(&o.live.remotes, "remote", nil, "what a GDB server has stopped: `ADDR`, as HOST:PORT, unix:PATH, a serial device or |COMMAND (repeatable)")
-	f.BoolVar(&o.live.keepHalted, "keep-halted", false, "with --remote: leave the target as it stands, and do not let it go on")
+	o.live.addRemote(f)
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.BoolVar(&o.live.freeze, "freeze", false, "with -p: the process stands still until its backtraces are made")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
@@ -98,9 +98,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	o.choice.add(f)
 	o.sample.add(cmd)
 	o.walk.add(f)
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
-		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+
-		"signature (a line each, by which crashes are compared), perf (perf script's text), folded (for flamegraph.pl), flame (a page with a flame graph) or pprof (these three count the stacks of all captures)")
+	f.StringVarP(&o.format, "format", "f", "text", formHelp())
 	f.BoolVar(&o.style.Registers, "registers", false, "the registers of every thread's innermost frame")
 	f.BoolVar(&o.style.StackUsage, "stack-usage", false, "what each frame takes of the stack, in bytes")
 	f.BoolVar(&o.style.Modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")
@@ -108,7 +106,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	o.names.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	complete(cmd, formats, backsight.SourceNames())
+	complete(cmd, formNames(), backsight.SourceNames())
 	return cmd
 }
 
@@ -118,13 +116,10 @@ func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), o.live.consistent())
 }
 
-// formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "signature", "perf", "folded", "flame", "pprof"}
-
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {
-	if !slices.Contains(formats, o.format) {
-		return fmt.Errorf("--format %q is none of %s", o.format, strings.Join(formats, ", "))
+	if names := formNames(); !slices.Contains(names, o.format) {
+		return fmt.Errorf("--format %q is none of %s", o.format, strings.Join(names, ", "))
 	}
 	if o.walk.maxFrames < 0 {
 		return fmt.Errorf("--max-frames %d is negative", o.walk.maxFrames)

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -38,13 +38,14 @@ const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
 func newCrash(stderr io.Writer) *cobra.Command {
 	var o crashOptions
 	cmd := &cobra.Command{
-		Use:   "crash [flags] PID TID SIGNAL TIME",
+		Use:   "crash [flags] PID TID SIGNAL TIME [PIDFD]",
 		Short: "Reports of crashes, as the kernel's handler of cores",
 		Long: `Writes a report of a process that crashes, as text and JSON. The kernel starts it,
 by /proc/sys/kernel/core_pattern (core(5)), and gives it the core on standard
 input; only the registers are read from there, and no core is written. Reports are
 in DIR, which is bounded; what crashes too often is counted in DIR/crashes.json.
-What goes wrong is told to the kernel's log, if nobody reads standard error.`,
+What goes wrong is told to the kernel's log, if nobody reads standard error. Since
+Linux 6.16 %F may follow the time: it tells a process from another with its ID.`,
 		Example: `  echo '|/usr/bin/backsight crash --dir /var/log/backsight %P %i %s %t' > /proc/sys/kernel/core_pattern
   echo 16 > /proc/sys/kernel/core_pipe_limit`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,10 +84,15 @@ type death struct {
 	pid, tid, signal int
 	when             time.Time
 	program          string
+	gone             bool // the ID may be another process's by now
 }
 
-// deathOf reads the arguments.
+// deathOf reads the arguments. The last, %F, is only there in Linux 6.16 and later, and empty before.
 func deathOf(args []string) (d death, err error) {
+	pidfd := ""
+	if len(args) == 5 {
+		args, pidfd = args[:4], args[4]
+	}
 	if len(args) != 4 {
 		return d, errors.New("crash: wants a process, a thread, a signal and a time: %P %i %s %t in core_pattern")
 	}
@@ -98,11 +104,25 @@ func deathOf(args []string) (d death, err error) {
 		}
 		n[i] = int64(v)
 	}
-	d = death{int(n[0]), int(n[1]), int(n[2]), time.Unix(n[3], 0), "unknown"}
+	d = death{pid: int(n[0]), tid: int(n[1]), signal: int(n[2]), when: time.Unix(n[3], 0), program: "unknown"}
+	if d.gone = pidfd != "" && another(pidfd, d.pid); d.gone {
+		return d, nil
+	}
 	if exe, err := os.Readlink("/proc/" + args[0] + "/exe"); err == nil {
 		d.program = exe
 	}
 	return d, nil
+}
+
+// another tells whether a pidfd says that its process is not, or no longer, the one of an ID (proc_pid_fdinfo(5), Pid).
+func another(pidfd string, pid int) bool {
+	info, _ := os.ReadFile("/proc/self/fdinfo/" + filepath.Base(pidfd))
+	for line := range strings.Lines(string(info)) {
+		if of, is := strings.CutPrefix(line, "Pid:"); is {
+			return strings.TrimSpace(of) != strconv.Itoa(pid)
+		}
+	}
+	return false
 }
 
 // handle reports a crash, or counts it.
@@ -138,14 +158,19 @@ func failed(err error) error {
 
 // crashReport is what became of a crash.
 type crashReport struct {
-	text, json, core []byte
-	held             time.Duration // until the process's memory was copied; 0: it was not
-	failure          error
+	text, json []byte
+	core       io.Reader     // nil: there is none
+	held       time.Duration // until the process's memory was copied; 0: it was not
+	failure    error
 }
 
 // report makes a report.
 func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr io.Writer) (r crashReport) {
-	core, err := gcore.Dying(in, d.pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory, Others: 256 << 10, Total: crashMemory})
+	pid := d.pid
+	if d.gone {
+		pid = 0
+	}
+	core, err := gcore.Dying(in, pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory, Others: 256 << 10, Total: crashMemory})
 	if err != nil {
 		return crashReport{failure: err}
 	}
@@ -157,7 +182,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 	if f := &o.bt.files; len(f.sysroots) == 0 && f.running == nil && f.exe == "" {
 		_ = in.Close() // the process may end: none of its files is only there
 	}
-	r.core, r.held = core.Data, core.Stopped
+	r.core, r.held = core.Reader(), core.Stopped
 	rep, style, err := o.unwind(ctx, d, core, crashFrames, stderr)
 	if err != nil {
 		r.failure = err
@@ -191,7 +216,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 		return nil, o.bt.style, err
 	}
 	s.names = o.bt.names.symbolizer()
-	stream, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), o.bt.memory.env(s.files))
+	stream, err := backsight.OpenReader(ctx, name, core.Reader(), o.bt.memory.env(s.files))
 	if err != nil {
 		return nil, o.bt.style, err
 	}
@@ -223,7 +248,8 @@ func (o *crashOptions) write(ctx context.Context, t *crashdir.Ticket, d death, r
 		err = errors.Join(err, t.Write(ctx, ".json", r.json))
 	}
 	if o.core && r.core != nil {
-		err = errors.Join(err, t.Write(ctx, ".core", r.core))
+		core, _ := io.ReadAll(r.core) // it is in memory
+		err = errors.Join(err, t.Write(ctx, ".core", core))
 	}
 	return err
 }

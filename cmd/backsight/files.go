@@ -12,7 +12,6 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/debuginfod"
 	"github.com/spf13/pflag"
 )
 
@@ -87,43 +86,8 @@ func (ff *fileFlags) gdbOrder(captures []string) []string {
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
 	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
-	f.StringVar(&ff.servers, "debuginfod", "", "fetch binaries and debug files that are not here from the debuginfod servers "+
-		"at `[=URLS]`, else at those of the variable DEBUGINFOD_URLS")
-	f.Lookup("debuginfod").NoOptDefVal = fromEnvironment
-	f.StringArrayVar(&ff.symbolURL, "symbols-url", nil, "fetch symbol files and program databases that are not here from the symbol server at `URL`; repeatable")
+	ff.addFetch(f)
 	ff.flags = f
-}
-
-// fromEnvironment is --debuginfod without a value.
-const fromEnvironment = "env"
-
-// fetch asks servers, where the user wants that; nil where not. What goes wrong is said to
-// warn, once for each file.
-func (ff *fileFlags) fetch(ctx context.Context, warn func(string)) (fetcher, error) {
-	if !ff.flags.Changed("debuginfod") {
-		return nil, nil
-	}
-	urls := ff.servers
-	if urls == fromEnvironment {
-		urls = ""
-	}
-	c, err := debuginfod.New(urls, os.Getenv, backsight.ImageFormats(), func(err error) { warn(err.Error()) })
-	if err != nil {
-		return nil, fmt.Errorf("--debuginfod: %w", err)
-	}
-	return func(kind input.FetchKind, id []byte) (string, bool) { return c.Fetch(ctx, kind, id) }, nil
-}
-
-// fetchSymbols is fetch for symbol servers.
-func (ff *fileFlags) fetchSymbols(ctx context.Context, warn func(string)) (func(name, id, file string) (string, bool), error) {
-	if len(ff.symbolURL) == 0 {
-		return nil, nil
-	}
-	c, err := debuginfod.NewSymbols(ff.symbolURL, os.Getenv, backsight.ImageFormats(), func(err error) { warn(err.Error()) })
-	if err != nil {
-		return nil, fmt.Errorf("--symbols-url: %w", err)
-	}
-	return func(name, id, file string) (string, bool) { return c.FetchSymbols(ctx, name, id, file) }, nil
 }
 
 // open checks that what the user named is there: a mistyped name should not turn
@@ -134,11 +98,7 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	if err != nil {
 		return nil, err
 	}
-	fetch, err := ff.fetch(ctx, warn)
-	if err != nil {
-		return nil, err
-	}
-	symbols, err := ff.fetchSymbols(ctx, warn)
+	fetch, symbols, err := ff.fetchers(ctx, warn)
 	if err != nil {
 		return nil, err
 	}

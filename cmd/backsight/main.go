@@ -180,29 +180,6 @@ type command struct {
 	make func() *cobra.Command
 }
 
-func commands(stdout, stderr io.Writer) []command {
-	return []command{
-		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
-		{"explain", func() *cobra.Command { return newExplain(stdout, stderr) }},
-		{"table", func() *cobra.Command { return newTable(stdout, stderr) }},
-		{"export", func() *cobra.Command { return newExport(stderr) }},
-		{"watch", func() *cobra.Command { return newWatch(stdout, stderr) }},
-		{"record", func() *cobra.Command { return newRecord(stdout, stderr) }},
-		{"core", func() *cobra.Command { return newCore(stderr) }},
-		{"crash", func() *cobra.Command { return newCrash(stderr) }},
-		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
-		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
-		{"redact", func() *cobra.Command { return newRedact(stdout, stderr) }},
-		{"diff", func() *cobra.Command { return newDiff(stdout, stderr) }},
-		{"group", func() *cobra.Command { return newGroup(stdout, stderr) }},
-		{"schema", newSchema},
-		{"version", newVersion},
-		{"man", func() *cobra.Command {
-			return newMan(func() *cobra.Command { return newRoot(stdout, stderr, nil) })
-		}},
-	}
-}
-
 func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/backsight/backsight/render"
@@ -18,6 +19,7 @@ import (
 type output struct {
 	w      io.Writer
 	format string
+	form   form   // of that name
 	title  string // of the whole, for a page
 	n      int    // reports
 	first  piece  // held back
@@ -29,13 +31,14 @@ type output struct {
 // use chooses the format.
 func (o *output) use(format, title string) error {
 	o.format, o.title = format, title
-	switch format {
-	case "pprof":
-		if isTerminal(o.w) {
-			return errors.New("--format pprof writes bytes that a terminal cannot show: redirect it")
-		}
-		o.stacks = new(render.Stacks)
-	case "folded", "flame":
+	all := forms()
+	if i := slices.IndexFunc(all, func(f form) bool { return f.name == format }); i >= 0 {
+		o.form = all[i]
+	}
+	if o.form.binary && isTerminal(o.w) {
+		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: redirect it", format)
+	}
+	if o.form.one == nil {
 		o.stacks = new(render.Stacks)
 	}
 	return nil
@@ -60,27 +63,7 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 	case frames > mostRendered && o.format == "text":
 		return func(w io.Writer) error { return render.WriteText(w, r, style) }
 	}
-	return text(o.render(r, style))
-}
-
-func (o *output) render(r *report.Report, style render.Style) []byte {
-	switch o.format {
-	case "jsonl":
-		return render.AppendJSONLine(nil, r, style)
-	case "json":
-		return render.AppendJSON(nil, r, style)
-	case "html":
-		return render.AppendPage(nil, r, style)
-	case "apple":
-		return render.AppendApple(nil, r)
-	case "problems":
-		return render.AppendProblems(nil, r)
-	case "perf":
-		return render.AppendPerf(nil, r)
-	case "signature":
-		return render.AppendSignature(nil, r, style.Capture)
-	}
-	return render.AppendText(nil, r, style)
+	return text(o.form.one(nil, r, style))
 }
 
 // add writes the text of a report, with one call where that is short: a reader behind a pipe sees whole reports, each as
@@ -97,10 +80,10 @@ func (o *output) add(p piece) error {
 		return o.write(text("[\n"), first, text(",\n"), p)
 	case o.format == "json":
 		return o.write(text(",\n"), p)
-	case (o.format == "text" || o.format == "apple") && o.n > 1:
-		return o.write(text("\n"), p)
-	case o.format == "html" && o.n == 1:
-		return o.write(text(render.AppendPageHead(nil, o.title)), p)
+	case o.n > 1:
+		return o.write(text(o.form.between), p)
+	case o.form.head != nil:
+		return o.write(text(o.form.head(o.title)), p)
 	}
 	return o.write(p)
 }
@@ -115,22 +98,14 @@ func text[T string | []byte](s T) piece {
 // end writes what add held back, and the end of the format.
 func (o *output) end() error {
 	switch {
-	case o.format == "folded":
-		return o.write(o.stacks.WriteFolded)
-	case o.format == "flame":
-		return o.write(text(o.stacks.AppendFlame(nil, o.title)))
-	case o.format == "pprof":
-		b, err := o.stacks.AppendPprof(nil)
-		if err != nil {
-			return err
-		}
-		return o.write(text(b))
+	case o.stacks != nil:
+		return o.write(func(w io.Writer) error { return o.form.counts(o.stacks, w, o.title) })
 	case o.first != nil:
 		return o.write(o.first)
 	case o.format == "json" && o.n > 1:
 		return o.write(text("]\n"))
-	case o.format == "html" && o.n > 0:
-		return o.write(text(render.AppendPageTail(nil)))
+	case o.form.tail != nil && o.n > 0:
+		return o.write(text(o.form.tail()))
 	}
 	return nil
 }

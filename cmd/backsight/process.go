@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
@@ -39,6 +37,7 @@ type processes struct {
 	keepHalted bool
 	mu         sync.Mutex
 	held       []io.Closer // of remotes, which stand still until these are closed
+	stops      []standstill
 }
 
 // consistent finds flags that say nothing.
@@ -109,7 +108,8 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		if err != nil {
 			return nil, true, err
 		}
-		s, err := backsight.OpenReader(ctx, name, bytes.NewReader(core.Data), env)
+		p.stoppedBy(pid, core)
+		s, err := backsight.OpenReader(ctx, name, core.Reader(), env)
 		if err != nil {
 			core.Release()
 			return nil, true, err
@@ -117,27 +117,6 @@ func (p *processes) open(ctx context.Context, name string, env input.Env) (s inp
 		return &running{s, core}, true, nil
 	}
 	return nil, false, nil
-}
-
-// remote opens what stands at a GDB server. An interruption ends that, and release waits for it.
-func (p *processes) remote(ctx context.Context, addr string, env input.Env) (input.Stream, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	line, err := rawDevice(addr)
-	if err != nil {
-		return nil, err
-	}
-	if line != nil {
-		p.held = append(p.held, line)
-	}
-	s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
-	if err == nil {
-		p.held = append(p.held, s)
-	}
-	return s, err
 }
 
 // release lets all go on that stands still, however the work has ended.
@@ -211,11 +190,13 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 				return &failure{exitNone, err}
 			}
 			err = outfile.Write(cmd.Context(), output, 0o600, func(f *os.File) error {
-				_, err := f.Write(core.Data)
+				_, err := io.Copy(f, core.Reader())
 				return err
 			})
 			if err == nil {
-				fmt.Fprintf(stderr, "backsight: %s stood still for %.1f ms, %d threads\n", processName(pids[0]), core.Stopped.Seconds()*1000, len(core.Threads))
+				stop := standstill{pid: pids[0]}
+				stop.add(core)
+				complain(stderr, stop.String())
 			}
 			return err
 		},

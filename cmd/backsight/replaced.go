@@ -16,6 +16,9 @@ import (
 // fetcher finds a file by its build ID.
 type fetcher func(input.FetchKind, []byte) (path string, ok bool)
 
+// symbolFetcher finds symbol files on servers.
+type symbolFetcher func(name, id, file string) (path string, ok bool)
+
 // or asks another one where this one has nothing. Both may be nil.
 func (f fetcher) or(next fetcher) fetcher {
 	if f == nil || next == nil {

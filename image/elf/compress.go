@@ -7,9 +7,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/inflate"
@@ -104,18 +101,6 @@ func deflatedIn(stream []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return stream[zlibHeader:], true
-}
-
-func unzstd(in *image.File, stream []byte, size uint64) ([]byte, bool) {
-	packed := bytes.NewReader(stream)
-	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		return nil, false
-	}
-	defer z.Close()
-	used := func() int { return len(stream) - packed.Len() }
-	return expand(&passing{z, used, trail{in: in, packed: stream}}, len(stream), size)
 }
 
 // expand reads a stream of exactly size bytes that was compressed to packed

@@ -1,12 +1,6 @@
 package elf
 
-import (
-	"bytes"
-
-	"github.com/ulikunitz/xz"
-
-	"github.com/backsight/backsight/image"
-)
+import "github.com/backsight/backsight/image"
 
 // miniDebugInfo opens the ELF file inside .gnu_debugdata (GDB manual,
 // "MiniDebugInfo"): xz-compressed, with the symbols that strip took away.
@@ -24,24 +18,4 @@ func (c *container) miniDebugInfo() *file {
 		return nil
 	}
 	return f
-}
-
-// unxz decompresses an xz stream after measuring it. The decoder allocates the dictionary that
-// each block header asks for, up to 4 GB; xzSize refuses such headers before the decoder sees them.
-// The decoder is foreign code over hostile input: a panic there means a damaged stream.
-func unxz(stream []byte) (data []byte, ok bool) {
-	defer func() {
-		if recover() != nil {
-			data, ok = nil, false
-		}
-	}()
-	size, ok := xzSize(stream)
-	if !ok {
-		return nil, false
-	}
-	z, err := xz.ReaderConfig{DictCap: 1 << 12, SingleStream: true}.NewReader(bytes.NewReader(stream))
-	if err != nil {
-		return nil, false
-	}
-	return expand(z, len(stream), size)
 }

@@ -32,7 +32,7 @@ func Of(pid int, opt Options) (*Core, error) {
 		core, s, err := of(pid, opt)
 		done <- made{core, err}
 		<-end
-		s.release()
+		s.letGo()
 		close(gone)
 	}()
 	m := <-done
@@ -60,9 +60,11 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 		return nil, &stopped{}, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
 	}
 	defer mem.Close()
+	read := &memory{ReaderAt: mem}
+	words := b.words(read)
 	var runtimes []uint64
 	if maps, err := procfs.Maps(dir); err == nil { // which takes no time of the process
-		runtimes = b.golang(mem, maps)
+		runtimes = b.golang(words, maps, opt.total())
 	}
 	waits := procfs.Waits(dir) // stopped, all wait for us
 	start := time.Now()
@@ -78,18 +80,19 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	}
 	b.threads = s.threads
 	b.pieces = stacks(b.maps, b.sps(), &opt, opt.total())
-	fill(mem, b.pieces)
-	more := b.goroutines(mem, runtimes, opt.total())
-	fill(mem, more)
+	fill(pid, mem, b.pieces, nil)
+	read.forget()
+	more := b.goroutines(words, runtimes, opt.total())
+	fill(pid, mem, more, b.room)
 	if !opt.Freeze {
 		s.release()
 	}
-	core := &Core{Stopped: time.Since(start), Missed: s.missed, Threads: procfs.ThreadNames(dir), Waits: waits}
-	last := rest(b.maps, opt.total())
-	fill(mem, last)
-	b.pieces = append(append(b.pieces, more...), last...)
+	core := &Core{Stopped: time.Since(start), Missed: len(s.late), Threads: procfs.ThreadNames(dir), Waits: waits}
+	last := rest(b.maps, b.sps(), opt.total())
+	fill(0, mem, last, nil) // of a process that has gone on, and may be another by now
+	b.pieces = apart(slices.Concat(b.pieces, more, last))
 	b.auxv, _ = os.ReadFile(dir + "/auxv")
-	core.Data = b.core(b.notes())
+	core.parts = b.core(b.notes())
 	return core, s, nil
 }
 
@@ -103,6 +106,7 @@ type builder struct {
 	threads []thread
 	pieces  []piece
 	auxv    []byte
+	room    []byte // for goroutines
 }
 
 // order is the byte order of the process.
@@ -253,29 +257,50 @@ func (b *builder) notes() (out []byte) {
 	return b.note(out, ntFile, desc)
 }
 
-// core is the core, with these notes.
-func (b *builder) core(notes []byte) []byte {
-	pieces := apart(b.pieces)
+// core are the parts of the core, with these notes.
+func (b *builder) core(notes []byte) (parts [][]byte) {
 	header, entry := b.headers()
-	at := uint64(header + entry*(1+len(pieces)))
-	out := b.header(header, entry, 1+len(pieces))
+	count := 1 + len(b.pieces)
+	at := uint64(header + entry*count)
+	end := at + uint64(len(notes))
+	for i := range b.pieces {
+		end += uint64(len(b.pieces[i].data))
+	}
+	out := b.header(make([]byte, 0, at), count, end)
 	out = b.segment(out, ptNote, 0, at, 0, uint64(len(notes)), 0)
 	at += uint64(len(notes))
-	for i := range pieces {
-		p := &pieces[i]
+	for i := range b.pieces {
+		p := &b.pieces[i]
 		out = b.segment(out, ptLoad, flagsOf(p.mode), at, p.lo, uint64(len(p.data)), uint64(len(p.data)))
 		at += uint64(len(p.data))
 	}
-	out = append(out, notes...)
-	for i := range pieces {
-		out = append(out, pieces[i].data...)
+	parts = append(parts, out, notes)
+	for i := range b.pieces {
+		parts = append(parts, b.pieces[i].data)
 	}
+	if count >= manyEntries {
+		parts = append(parts, b.section(count))
+	}
+	return parts
+}
+
+// manyEntries in an ELF header (PN_XNUM) says that a section header has the number of program headers (elf(5), e_phnum).
+const manyEntries = 0xffff
+
+// section is a section header with a number of program headers, as the kernel writes it at the end of a core.
+func (b *builder) section(entries int) []byte {
+	out := make([]byte, 64)
+	info := 44
+	if !b.wide {
+		out, info = out[:40], 28
+	}
+	b.order.PutUint32(out[info:], uint32(entries))
 	return out
 }
 
 // apart are the pieces in the order of their addresses, without those that others hold: threads may run on one stack.
 func apart(pieces []piece) (list []piece) {
-	slices.SortStableFunc(pieces, func(x, y piece) int { return cmp.Compare(x.lo, y.lo) })
+	slices.SortFunc(pieces, func(x, y piece) int { return cmp.Compare(x.lo, y.lo) })
 	var end uint64
 	for _, p := range pieces {
 		if over := end - min(end, p.lo); over < p.size {
@@ -286,16 +311,23 @@ func apart(pieces []piece) (list []piece) {
 	return list
 }
 
-// header is the ELF header, with the processor's fields of the program's.
-func (b *builder) header(size, entry, entries int) []byte {
-	out := append([]byte(nil), b.ident[:16]...)
+// header appends the ELF header, with the processor's fields of the program's. end is where the core's memory ends.
+func (b *builder) header(out []byte, entries int, end uint64) []byte {
+	size, entry := b.headers()
+	section, sections := 0, 0
+	if entries >= manyEntries {
+		entries, section, sections = manyEntries, len(b.section(0)), 1
+	} else {
+		end = 0
+	}
+	out = append(out, b.ident[:16]...)
 	out = b.order.AppendUint16(out, coreType)
 	out = append(out, b.ident[machineAt:machineAt+2]...)
 	out = b.order.AppendUint32(out, idVersion)
-	out = b.word(b.word(b.word(out, 0), uint64(size)), 0)
+	out = b.word(b.word(b.word(out, 0), uint64(size)), end)
 	flags := b.flagsAt()
 	out = append(out, b.ident[flags:flags+4]...)
-	for _, v := range [...]int{size, entry, entries, 0, 0, 0} {
+	for _, v := range [...]int{size, entry, entries, section, sections, 0} {
 		out = b.order.AppendUint16(out, uint16(v))
 	}
 	return out

@@ -9,9 +9,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unsafe"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm"
@@ -58,7 +61,7 @@ func synth(t testing.TB, a *cpu.Arch, notes ...func(*builder) []byte) []byte {
 	for _, n := range notes {
 		all = append(all, n(b)...)
 	}
-	return b.core(all)
+	return slices.Concat(b.core(all)...)
 }
 
 // kinds are processors of both widths and byte orders.
@@ -75,6 +78,9 @@ func kinds(t testing.TB) (list []*cpu.Arch) {
 	return list
 }
 
+// data is what a core has.
+func data(core *Core) []byte { return slices.Concat(core.parts...) }
+
 const nobody = 1 << 30 // a process ID beyond all
 
 // TestStream: of a process that is gone, memory is what the stream has; only stacks and files' data are kept of it.
@@ -85,14 +91,14 @@ func TestStream(t *testing.T) {
 			t.Errorf("%s: %v", a, err)
 			continue
 		}
-		d, err := readDump(bytes.NewReader(core.Data), archs())
+		d, err := readDump(bytes.NewReader(data(core)), archs())
 		if err != nil || len(d.threads) != 1 || d.threads[0].id != 77 || d.sps()[0] != 0x7000_0800 || core.Alive {
 			t.Errorf("%s: %+v, %v", a, d.threads, err)
 		}
 		if len(d.maps) != 2 || d.maps[0].Name != "/bin/toy" || d.maps[0].Off != page || d.maps[1].Lo != 0x7000_0000 {
 			t.Errorf("%s: mappings %+v", a, d.maps)
 		}
-		if !bytes.Contains(core.Data, []byte("spspsp")) || !bytes.Contains(core.Data, []byte("datadata")) || bytes.Contains(core.Data, []byte("heapheap")) {
+		if !bytes.Contains(data(core), []byte("spspsp")) || !bytes.Contains(data(core), []byte("datadata")) || bytes.Contains(data(core), []byte("heapheap")) {
 			t.Errorf("%s: memory is not what was wanted", a)
 		}
 	}
@@ -109,20 +115,20 @@ func TestAlive(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	d, err := readDump(bytes.NewReader(whole.Data), archs())
+	d, err := readDump(bytes.NewReader(data(whole)), archs())
 	if err != nil {
 		t.Fatal(err)
 	}
 	behind := errors.New("memory was read from the stream")
 	head := func() io.Reader { // what is read ahead is not yet memory
-		return io.MultiReader(bytes.NewReader(whole.Data[:d.in.at]), iotest.ErrReader(behind))
+		return io.MultiReader(bytes.NewReader(data(whole)[:d.in.at]), iotest.ErrReader(behind))
 	}
 	core, err := Dying(head(), cmd.Process.Pid, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
 	if err != nil || !core.Alive || core.Threads[cmd.Process.Pid] != "sleep" {
 		t.Fatalf("%+v, %v", core, err)
 	}
-	if n := len(core.Data); n < len(whole.Data)/2 {
-		t.Errorf("%d bytes of %d", n, len(whole.Data))
+	if n := len(data(core)); n < len(data(whole))/2 {
+		t.Errorf("%d bytes of %d", n, len(data(whole)))
 	}
 	if other, err := Dying(head(), os.Getpid(), Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); err != nil || other.Alive || len(other.Threads) > 0 {
 		t.Errorf("another process: alive %t, %v", other.Alive, err)
@@ -140,6 +146,47 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
+// TestRest: code that no file has is kept; stacks are not, which MIPS may execute.
+func TestRest(t *testing.T) {
+	maps := []procfs.Mapping{{Lo: 0x1000, Hi: 0x3000, Perms: "rwxp"}, {Lo: 0x8000, Hi: 0x9000, Perms: "rwxp"}, {Lo: 0xa000, Hi: 0xb000, Perms: "rw-p"}}
+	if list := rest(maps, []uint64{0xa800, 0x2ff0}, 1<<20); len(list) != 1 || list[0].lo != 0x8000 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestPieces: many pieces are read, and where one is not there the others are; so many that the ELF header cannot count them are a core
+// all the same.
+func TestPieces(t *testing.T) {
+	mem, err := os.Open("/proc/self/mem")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer mem.Close()
+	text := []byte("what is to be read")
+	there := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(text))))
+	b := builder{order: binary.LittleEndian, wide: true, ident: make([]byte, identSize), arch: kinds(t)[0]}
+	for i := range 3 * most {
+		p := piece{lo: there + uint64(i%4), size: 8}
+		if i%1000 == 7 {
+			p.lo = 16 // of a page that nobody has
+		}
+		b.pieces = append(b.pieces, p)
+	}
+	fill(os.Getpid(), mem, b.pieces, make([]byte, 3*most*8))
+	for i, p := range b.pieces {
+		if want := string(text[i%4:][:8]); i%1000 == 7 && len(p.data) > 0 || i%1000 != 7 && string(p.data) != want {
+			t.Fatalf("piece %d: %q", i, p.data)
+		}
+	}
+	runtime.KeepAlive(text)
+	b.pieces = make([]piece, manyEntries)
+	whole := slices.Concat(b.core(nil)...)
+	phnum, at := binary.LittleEndian.Uint16(whole[56:]), binary.LittleEndian.Uint64(whole[40:])
+	if phnum != manyEntries || at+64 != uint64(len(whole)) || binary.LittleEndian.Uint32(whole[at+44:]) != manyEntries+1 {
+		t.Errorf("%#x entries, a section header at %#x of %#x bytes", phnum, at, len(whole))
+	}
+}
+
 // TestBounded: threads without number, vectors of kilobytes and stacks without end keep to the bounds.
 func TestBounded(t *testing.T) {
 	a := kinds(t)[0]
@@ -151,12 +198,12 @@ func TestBounded(t *testing.T) {
 		return out
 	}
 	core, err := Dying(bytes.NewReader(synth(t, a, many)), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20, Total: 1 << 16})
-	if err != nil || core.Missed == 0 || len(core.Data) > maxNotes+1<<17 {
-		t.Errorf("%d bytes, %d threads left out, %v", len(core.Data), core.Missed, err)
+	if err != nil || core.Missed == 0 || len(data(core)) > maxNotes+1<<17 {
+		t.Errorf("%d bytes, %d threads left out, %v", len(data(core)), core.Missed, err)
 	}
 	vectors := func(b *builder) (out []byte) { return b.note(nil, 0x202, make([]byte, 1<<20)) }
-	if core, err = Dying(bytes.NewReader(synth(t, a, vectors)), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); err != nil || len(core.Data) > 1<<16 {
-		t.Errorf("%d bytes, %v", len(core.Data), err)
+	if core, err = Dying(bytes.NewReader(synth(t, a, vectors)), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); err != nil || len(data(core)) > 1<<16 {
+		t.Errorf("%d bytes, %v", len(data(core)), err)
 	}
 }
 
@@ -165,7 +212,7 @@ func TestCut(t *testing.T) {
 	whole := synth(t, kinds(t)[0])
 	for n := 0; n < len(whole); n += 1 + n/50 {
 		core, err := Dying(bytes.NewReader(whole[:n]), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20})
-		if err == nil && len(core.Data) > len(whole) || n > 2000 && err != nil {
+		if err == nil && len(data(core)) > len(whole) || n > 2000 && err != nil {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
@@ -194,10 +241,10 @@ func FuzzDump(f *testing.F) {
 		whole := synth(f, a)
 		f.Add(whole[:4096])
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		core, err := Dying(bytes.NewReader(data), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20, Total: 1 << 20})
-		if err == nil && len(core.Data) > 2*len(data)+200 {
-			t.Errorf("%d bytes of %d", len(core.Data), len(data))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		core, err := Dying(bytes.NewReader(stream), nobody, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20, Total: 1 << 20})
+		if err == nil && len(data(core)) > 2*len(stream)+200 {
+			t.Errorf("%d bytes of %d", len(data(core)), len(stream))
 		}
 	})
 }

@@ -26,22 +26,23 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 	if len(b.threads) == 0 {
 		return nil, errors.New("the dump has no thread's registers")
 	}
-	b.pieces = apart(append(stacks(b.maps, b.sps(), &opt, opt.total()/2), rest(b.maps, opt.total()/2)...))
+	pieces := append(stacks(b.maps, b.sps(), &opt, opt.total()/2), rest(b.maps, b.sps(), opt.total()/2)...)
 	dir := "/proc/" + strconv.Itoa(pid)
 	core := &Core{Threads: procfs.ThreadNames(dir), Missed: b.missed}
 	if mem, err := b.memory(dir); err == nil {
-		more := b.goroutines(mem, b.golang(mem, b.maps), opt.total()/2)
-		b.pieces = apart(append(b.pieces, more...))
-		fill(mem, b.pieces)
+		words := b.words(&memory{ReaderAt: mem})
+		pieces = append(pieces, b.goroutines(words, b.golang(words, b.maps, opt.total()/2), opt.total()/2)...)
+		b.pieces = apart(pieces)
+		fill(0, mem, b.pieces, b.room)
 		_ = mem.Close()
 		core.Alive = b.is(dir)
 	}
 	if !core.Alive { // what was read may be another process's with the same ID
-		core.Threads = nil
+		core.Threads, b.pieces = nil, apart(pieces)
 		b.fromStream()
 	}
 	core.Stopped = time.Since(start)
-	core.Data = b.core(b.kept)
+	core.parts = b.core(b.kept)
 	return core, nil
 }
 

@@ -9,7 +9,9 @@
 package gcore
 
 import (
+	"bytes"
 	"cmp"
+	"io"
 	"time"
 
 	"github.com/backsight/backsight/cpu"
@@ -29,7 +31,7 @@ func (o *Options) total() uint64 { return cmp.Or(o.Total, 1<<30) }
 
 // Core is a small core of a process.
 type Core struct {
-	Data    []byte
+	parts   [][]byte
 	Threads map[int]string // their names, by ID
 	// Waits are what threads waited for in the kernel, by ID, when they were asked to stop.
 	Waits map[int]procfs.Wait
@@ -40,6 +42,15 @@ type Core struct {
 	// Alive: of a process that died, memory was its own.
 	Alive   bool
 	release func()
+}
+
+// Reader reads the core, an ELF file, from its beginning.
+func (c *Core) Reader() io.Reader {
+	readers := make([]io.Reader, len(c.parts))
+	for i := range c.parts {
+		readers[i] = bytes.NewReader(c.parts[i])
+	}
+	return io.MultiReader(readers...)
 }
 
 // Release lets a frozen process go on.

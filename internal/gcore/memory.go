@@ -8,8 +8,10 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unsafe"
 
 	"github.com/backsight/backsight/internal/procfs"
+	"golang.org/x/sys/unix"
 )
 
 // piece is memory from lo on: size bytes that are wanted, data that were there.
@@ -46,14 +48,53 @@ func stackOf(maps []procfs.Mapping, sp uint64) *procfs.Mapping {
 	return nil
 }
 
-// fill copies memory, as much as there is.
-func fill(mem io.ReaderAt, list []piece) {
+// fill copies memory, as much as there is, into room if that is enough: of a process pid that stands still many pieces with each system
+// call, else piece by piece.
+func fill(pid int, mem io.ReaderAt, list []piece, room []byte) {
+	size := uint64(0)
+	for i := range list {
+		size += list[i].size
+	}
+	if uint64(len(room)) < size {
+		room = make([]byte, size)
+	}
 	for i := range list {
 		p := &list[i]
-		p.data = make([]byte, p.size)
-		n, _ := mem.ReadAt(p.data, int64(p.lo))
-		p.data = p.data[:n]
+		p.data, room = room[:p.size:p.size], room[p.size:]
 	}
+	for len(list) > 0 {
+		n := copied(pid, list)
+		for list = list[n:]; n == 0; n = 1 { // a piece that the call has not copied, or not all of
+			k, _ := mem.ReadAt(list[0].data, int64(list[0].lo))
+			list[0].data, list = list[0].data[:k], list[1:]
+		}
+	}
+}
+
+// most is how many pieces a system call copies (IOV_MAX, include/uapi/linux/uio.h).
+const most = 1024
+
+// copied copies the first pieces, which have their room side by side, by one system call, and returns how many it has copied.
+func copied(pid int, list []piece) (n int) {
+	var there [most]unix.RemoteIovec
+	size := 0
+	for n < min(len(list), most) && pid != 0 && list[n].lo+list[n].size <= uint64(^uintptr(0)) {
+		there[n] = unix.RemoteIovec{Base: uintptr(list[n].lo), Len: int(list[n].size)}
+		size += int(list[n].size)
+		n++
+	}
+	if size == 0 {
+		return 0
+	}
+	here := unix.Iovec{Base: unsafe.SliceData(list[0].data)}
+	here.SetLen(size)
+	got, err := unix.ProcessVMReadv(pid, []unix.Iovec{here}, there[:n], 0)
+	for i := range n {
+		if got -= int(list[i].size); got < 0 || err != nil {
+			return i
+		}
+	}
+	return n
 }
 
 const page = 4096
@@ -85,7 +126,13 @@ func stacks(maps []procfs.Mapping, sps []uint64, opt *Options, left uint64) (lis
 const maxData = 1 << 20
 
 // rest is what else a backtrace needs, as far as there is room: the head of each file, data of binaries, the vDSO, code that no file has.
-func rest(maps []procfs.Mapping, left uint64) (list []piece) {
+// Stacks, which are executable on MIPS, are no such code.
+func rest(maps []procfs.Mapping, sps []uint64, left uint64) (list []piece) {
+	sps = slices.Sorted(slices.Values(sps))
+	stack := func(m *procfs.Mapping) bool {
+		i, _ := slices.BinarySearch(sps, m.Lo)
+		return i < len(sps) && sps[i] < m.Hi
+	}
 	for i := range maps {
 		m := &maps[i]
 		if !strings.HasPrefix(m.Perms, "r") {
@@ -93,7 +140,7 @@ func rest(maps []procfs.Mapping, left uint64) (list []piece) {
 		}
 		size := min(m.Hi-m.Lo, maxData)
 		switch noFile := m.Inode == 0 || strings.HasSuffix(m.Name, " (deleted)"); {
-		case m.Name == "[vdso]", m.Inode != 0 && strings.Contains(m.Perms, "w"), noFile && m.Exec():
+		case m.Name == "[vdso]", m.Inode != 0 && strings.Contains(m.Perms, "w"), noFile && m.Exec() && !stack(m):
 		case m.Inode != 0 && m.Off == 0:
 			size = min(size, page)
 		default:

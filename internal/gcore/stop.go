@@ -20,7 +20,7 @@ type stopped struct {
 	pid     int
 	threads []thread
 	seen    map[int]bool
-	missed  int
+	late    []int // threads that were asked, and did not stop in time
 }
 
 // thread is one that stands still.
@@ -109,12 +109,28 @@ func (s *stopped) await(tid int) error {
 		case got == tid: // ended
 			return unix.ESRCH
 		case time.Now().After(end):
-			s.missed++
-			return nil // the end of this process lets it go
+			s.late = append(s.late, tid)
+			return nil
 		default:
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
+}
+
+// letGo lets all threads go on, late ones as soon as they have stopped: they wake from a call that is to be made again. One that sleeps on
+// in the kernel is let go by the end of the tracing thread.
+func (s *stopped) letGo() {
+	s.release()
+	late := s.late
+	s.late = nil
+	for _, tid := range late {
+		_ = s.await(tid) // it may have ended
+		if len(s.late) > 0 {
+			break // it takes its time
+		}
+	}
+	_ = s.registers()
+	s.release()
 }
 
 // registers reads the general registers of all threads.

@@ -1,0 +1,72 @@
+//go:build !small
+
+package main
+
+import (
+	"io"
+
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
+	"github.com/spf13/cobra"
+)
+
+// commands are those of the command line, in the order of its help.
+func commands(stdout, stderr io.Writer) []command {
+	return []command{
+		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
+		{"explain", func() *cobra.Command { return newExplain(stdout, stderr) }},
+		{"table", func() *cobra.Command { return newTable(stdout, stderr) }},
+		{"export", func() *cobra.Command { return newExport(stderr) }},
+		{"watch", func() *cobra.Command { return newWatch(stdout, stderr) }},
+		{"record", func() *cobra.Command { return newRecord(stdout, stderr) }},
+		{"core", func() *cobra.Command { return newCore(stderr) }},
+		{"crash", func() *cobra.Command { return newCrash(stderr) }},
+		{"annotate", func() *cobra.Command { return newAnnotate(stdout, stderr) }},
+		{"addr", func() *cobra.Command { return newAddr(stdout, stderr) }},
+		{"redact", func() *cobra.Command { return newRedact(stdout, stderr) }},
+		{"diff", func() *cobra.Command { return newDiff(stdout, stderr) }},
+		{"group", func() *cobra.Command { return newGroup(stdout, stderr) }},
+		{"schema", newSchema},
+		{"version", newVersion},
+		{"man", func() *cobra.Command {
+			return newMan(func() *cobra.Command { return newRoot(stdout, stderr, nil) })
+		}},
+	}
+}
+
+// forms are the forms of backtraces.
+func forms() []form {
+	return append(plainForms(),
+		form{
+			name: "html", says: "one page", one: render.AppendPage,
+			head: func(title string) []byte { return render.AppendPageHead(nil, title) },
+			tail: func() []byte { return render.AppendPageTail(nil) },
+		},
+		form{name: "apple", says: "a crash report of macOS", one: unstyled(render.AppendApple), between: "\n"},
+		form{name: "problems", says: "a compiler's messages", one: unstyled(render.AppendProblems)},
+		form{name: "signature", says: "a line each, by which crashes are compared", one: func(dst []byte, r *report.Report, style render.Style) []byte {
+			return render.AppendSignature(dst, r, style.Capture)
+		}},
+		form{name: "perf", says: "perf script's text", one: unstyled(render.AppendPerf)},
+		form{name: "folded", says: "for flamegraph.pl", counts: func(s *render.Stacks, w io.Writer, _ string) error { return s.WriteFolded(w) }},
+		form{name: "flame", says: "a page with a flame graph", counts: func(s *render.Stacks, w io.Writer, title string) error {
+			_, err := w.Write(s.AppendFlame(nil, title))
+			return err
+		}},
+		form{name: "pprof", says: "these three count the stacks of all captures", counts: writePprof, binary: true},
+	)
+}
+
+// unstyled is a form that has no styles.
+func unstyled(one func([]byte, *report.Report) []byte) func([]byte, *report.Report, render.Style) []byte {
+	return func(dst []byte, r *report.Report, _ render.Style) []byte { return one(dst, r) }
+}
+
+func writePprof(s *render.Stacks, w io.Writer, _ string) error {
+	b, err := s.AppendPprof(nil)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
