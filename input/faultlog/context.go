@@ -129,8 +129,8 @@ func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Regis
 	status, hasStatus := regs.Lookup(arch.Status)
 	ret, hasReturn := w.vals.excReturn()
 	printed, hasPrinted := regs.Lookup(arch.SP)
-	if !hasStatus {
-		return nil
+	if said, ok := w.vals.of("exc_return"); !hasStatus || ok && !cortexm.ExcReturn(said).Valid() {
+		return nil // an assertion's registers, which a call has stored: no frame was pushed (up_saveusercontext of NuttX)
 	}
 	if at, ok := w.exceptionFrame(arch, mem, regs); ok {
 		if !hasReturn && hasPrinted && printed >= at+ret.FrameSize(status)+extendedPart {

@@ -165,6 +165,15 @@ up_registerdump: xPSR: 21000000 PRIMASK: 00000000 CONTROL: 00000000
 up_dumpstate: sp:         20002768
 up_stackdump: 20002760: 20002768 2000281c 20002eb0 00000000
 `, "hard fault in nsh | arm cortexm | pc 8014c1c sp 200028f0 lr 802cdcf | 16 bytes, 0 listed"},
+	{"NuttX, an assertion, whose registers a call stored", `dump_assert_info: Current Version: NuttX  12.10.0 arm
+dump_assert_info: Assertion failed panic: at file: app.c:15 task: crash process: crash 0x6dd5
+up_dump_register: R0: 200009f0 R1: 0000000f R2: 20009900  R3: 00000000
+up_dump_register: IP: 20003998 SP: 20003888 LR: 000015a5  PC: 000015a5
+up_dump_register: xPSR: 60000000 BASEPRI: 00000080 CONTROL: 00000000
+up_dump_register: EXC_RETURN: 00000000
+stack_dump: 0x20003848: 200009f0 0000000f 20009900 00000000 20003998 000015a5 000015a5 60000000
+stack_dump: 0x20003888: 0000bb20 0000000f 200099ac 200099ac 00006dd5 deadbeef 20009900 200009f0
+`, "assertion in crash | arm cortexm | pc 15a5 sp 20003888 lr 15a5 | 64 bytes, 0 listed"},
 	{"Mbed OS", `++ MbedOS Fault Handler ++
 
 FaultType: BusFault

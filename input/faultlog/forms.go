@@ -119,6 +119,7 @@ var forms = []form{
 	{words: "-m/arm_", title: "assertion", os: "NuttX", cpus: "arm", begins: true},
 	{words: "up_assert:", title: "assertion", os: "NuttX", begins: true},
 	{words: "_assert: Assertion failed", title: "assertion", os: "NuttX", begins: true},
+	{words: "_assert_info: Assertion failed", title: "assertion", os: "NuttX", begins: true},
 	{words: "_registerdump:", os: "NuttX", begins: true},
 	{words: "dump_register:", os: "NuttX", begins: true},
 	// Mbed OS: platform/cxxsupport, mbed_fault_handler.c.

@@ -17,7 +17,7 @@ const (
 	riot     = "RIOT"
 )
 
-// stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
+// stateReaders are asked in order, until one knows the control blocks. NuttX' before 10.3 are known by their layout alone (nuttx.go).
 func stateReaders() []stateReader {
 	return []stateReader{
 		{kernel: freeRTOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.owner > 0 }, read: statesFreeRTOS},
@@ -26,6 +26,7 @@ func stateReaders() []stateReader {
 		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
 		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
+		{kernel: nuttX, name: nameAt{side: 1}, is: areNuttX, learn: marksNuttX, read: statesNuttX},
 		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
 }

@@ -42,6 +42,13 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 			add(at)
 		}
 	}
+	if k.Name == nuttX && k.states.marked != nil {
+		for at := range s.ram.words() {
+			if len(out) < maxTasks && s.ram.at(at, 0) == 0 && k.states.marked(s.ram, at) {
+				add(at) // since 12.9 the way out of an interrupt clears the saved SP of who runs (arm_doirq.c, riscv_doirq.c)
+			}
+		}
+	}
 	return out
 }
 

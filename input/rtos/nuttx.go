@@ -8,10 +8,102 @@ import (
 // readyToRun is the kernel's list of the tasks that are ready.
 const readyToRun = "g_readytorun"
 
-// statesNuttX reads the states of tasks from the list of those that are ready, where the binary
+// The control block of NuttX since 10.3 (struct tcb_s of nuttx/sched.h) has the task's number, its priority, two functions, by which it
+// starts and its own, and its state one behind the other, all before the saved SP.
+const (
+	nuttxPid, nuttxPriority = 8, 4 // in bytes before the first function
+	nuttxStates             = 14   // the highest state
+	// nuttxInactive is a task that was not activated yet, those below it are ready, the last of them runs. With several processors
+	// there is one more state of those that are ready.
+	nuttxInactive = 4
+)
+
+// nuttxStart is how many words before the saved SP control blocks have the first function: most tasks start by the same one, and
+// each has a number of its own.
+func nuttxStart(m *ram, tasks []*Task) (words int, ok bool) {
+	for words = -2; words >= -reach; words-- {
+		starts, pids, most := make(map[uint64]int), make(map[uint64]bool), 0
+		for _, t := range tasks {
+			if !m.isNuttX(t.Block, words) {
+				break
+			}
+			start := m.at(t.Block, words)
+			starts[start]++
+			most = max(most, starts[start])
+			pid, _ := m.mem.Uint(m.wordAt(t.Block, words)-nuttxPid, 4)
+			pids[pid] = true
+		}
+		if len(pids) == len(tasks) && 2*most >= len(tasks) && most > 1 {
+			return words, true
+		}
+	}
+	return 0, false
+}
+
+// isNuttX tells whether a control block has two functions, a task's number and a state where NuttX has them. Functions lie in no
+// memory that was captured.
+func (m *ram) isNuttX(block uint64, words int) bool {
+	const numbers = 1 << 20
+	at := m.wordAt(block, words)
+	for i := range 2 {
+		f, ok := m.lookup(block, words+i)
+		if _, in := m.run(f); !ok || in || f == 0 {
+			return false
+		}
+	}
+	pid, _ := m.mem.Uint(at-nuttxPid, 4)
+	pad, _ := m.mem.Uint(at-2, 2)
+	state := m.byteAt(at, 2*int(m.word))
+	return pid < numbers && pad == 0 && state > 0 && state <= nuttxStates
+}
+
+func areNuttX(m *ram, tasks []*Task, sh shape) bool {
+	_, ok := nuttxStart(m, tasks)
+	return sh.other == sh.lo-2 && ok
+}
+
+// marksNuttX are marks of a control block: a function by which tasks start, and what stands around it.
+func marksNuttX(m *ram, tasks []*Task) func(*ram, uint64) bool {
+	words, _ := nuttxStart(m, tasks)
+	starts := make(map[uint64]bool)
+	for _, t := range tasks {
+		starts[m.at(t.Block, words)] = true
+	}
+	return func(m *ram, block uint64) bool { return m.isNuttX(block, words) && starts[m.at(block, words)] }
+}
+
+// statesNuttX reads the states of tasks. Where several run there are several processors.
+func statesNuttX(m *ram, tasks []*Task, _ shape) {
+	words, _ := nuttxStart(m, tasks)
+	state := func(t *Task) int { return int(m.byteAt(m.wordAt(t.Block, words), 2*int(m.word))) }
+	inactive, last := nuttxInactive, 0
+	for _, t := range tasks {
+		if state(t) == inactive {
+			last++
+		}
+	}
+	if last > 1 {
+		inactive++
+	}
+	for _, t := range tasks {
+		t.Priority, t.HasPriority = int(m.byteAt(m.wordAt(t.Block, words), -nuttxPriority)), true
+		switch s := state(t); {
+		case s == inactive-1:
+			t.State = running
+		case s < inactive:
+			t.State = ready
+		case s == inactive:
+			t.State = suspended
+		default:
+			t.State = waiting
+		}
+	}
+}
+
+// listedNuttX reads the states of tasks from the list of those that are ready, where the binary
 // has its symbol: the first one runs. Other fields of the control blocks differ too much between
-// versions to be found, unless the kernel was built to tell debuggers where they are.
-func statesNuttX(m *ram, modules []*target.Module, tasks []*Task) {
+// versions before 10.3 to be found, unless the kernel was built to tell debuggers where they are.
+func listedNuttX(m *ram, modules []*target.Module, tasks []*Task) {
 	blocks := m.readyNuttX(modules)
 	if len(blocks) == 0 {
 		return

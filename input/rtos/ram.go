@@ -80,8 +80,11 @@ func (m *ram) words() iter.Seq[uint64] {
 
 // lookup is a word of a control block, counted in words from the saved SP.
 func (m *ram) lookup(block uint64, words int) (uint64, bool) {
-	return m.mem.Uint(block+m.word*uint64(int64(words)), int(m.word))
+	return m.mem.Uint(m.wordAt(block, words), int(m.word))
 }
+
+// wordAt is the address of that word.
+func (m *ram) wordAt(block uint64, words int) uint64 { return block + m.word*uint64(int64(words)) }
 
 // at is lookup, 0 where memory ends.
 func (m *ram) at(block uint64, words int) uint64 {

@@ -7,19 +7,22 @@ import (
 )
 
 // currents are the variables in which kernels keep the control block of the task that runs:
-// FreeRTOS, RT-Thread, ThreadX, NuttX as the first of a list, RIOT, and Zephyr, whose structure has that pointer as its third
+// FreeRTOS, RT-Thread, ThreadX, RIOT, and Zephyr, whose structure has that pointer as its third
 // word (struct _cpu in kernel_structs.h).
 var currents = []struct {
 	symbol string
 	word   uint64
-}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {readyToRun, 0}, {"sched_active_thread", 0}, {"_kernel", 2}}
+}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {"sched_active_thread", 0}, {"_kernel", 2}}
 
 // maxBlock is how far in bytes the saved SP lies from a control block's begin.
 const maxBlock = 512
 
-// current is the task that runs as the kernel's own variable says. Where the binary has no symbol for that, or memory does not
+// current is the task that runs as the kernel's own variable says, or NuttX' control blocks. Where the binary has no symbol for that, or memory does not
 // hold the variable, that is the only ready task of the first priority if its context is none any more; nil if not.
 func (k *Kernel) current(modules []*target.Module, tasks []*Task) *Task {
+	if run := theyRun(tasks); k.Name == nuttX && len(run) == 1 {
+		return run[0]
+	}
 	m := k.search.ram
 	for _, c := range currents {
 		if block, ok := m.variable(modules, c.symbol, c.word); ok {

@@ -52,8 +52,8 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 		k.states.read(m, tasks, k.shape)
 	}
 	modules := k.search.code.snap.Modules
-	if k.Name == nuttX {
-		statesNuttX(m, modules, tasks)
+	if k.Name == nuttX && k.states.read == nil {
+		listedNuttX(m, modules, tasks)
 	}
 	if current := k.current(modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}

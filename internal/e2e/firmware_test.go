@@ -96,13 +96,11 @@ var ports = map[string]port{
 }
 
 // kernel is what differs between the kernels: the function that calls those of tasks, the
-// priority of the task idle, and by how much that of each further task differs; whether control
-// blocks tell it without symbols. log waits, all others are ready.
+// priority of the task idle, and by how much that of each further task differs. log waits, all others are ready.
 type kernel struct {
 	name        string
 	root        string
 	first, step int
-	bySymbol    bool
 }
 
 var kernels = map[string]kernel{
@@ -111,7 +109,7 @@ var kernels = map[string]kernel{
 	"rtthread":   {name: "RT-Thread"},
 	"threadx":    {name: "ThreadX", root: " shell", first: 20, step: -1},
 	"rtx5":       {name: "RTX5", first: 8, step: 8},
-	"nuttx":      {name: "NuttX", root: " nxtask_start", first: 50, step: 10, bySymbol: true},
+	"nuttx":      {name: "NuttX", root: " nxtask_start", first: 50, step: 10},
 	"zephyr":     {name: "Zephyr", root: " z_thread_entry", first: 10, step: -1},
 	"chibios":    {name: "ChibiOS", root: " thread_begin", first: 20, step: -1},
 }
@@ -301,11 +299,6 @@ func naked(t *testing.T, path string) []byte {
 // frames, and the same is said of its task.
 func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) {
 	t.Helper()
-	if f.kernel.bySymbol { // which tells of the task that runs, without a context
-		all := *want
-		all.Threads = slices.DeleteFunc(slices.Clone(want.Threads), func(th report.Thread) bool { return th.Regs.Known == 0 })
-		want = &all
-	}
 	if len(got.Threads) != len(want.Threads) {
 		t.Fatalf("%s: %d threads, with symbols %d", what, len(got.Threads), len(want.Threads))
 	}
@@ -327,9 +320,6 @@ func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) 
 		}
 		if want.Threads[i].Stale { // by the symbol of the kernel's variable
 			a.State = b.State
-		}
-		if f.kernel.bySymbol {
-			a.State, a.Priority, a.HasPriority = b.State, b.Priority, b.HasPriority
 		}
 		if a != b || th.Name != want.Threads[i].Name {
 			t.Errorf("%s: %s is %+v, with symbols %+v", what, th.Name, a, b)
