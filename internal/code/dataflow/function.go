@@ -29,6 +29,7 @@ type Function struct {
 	data          map[uint64]uint64 // sizes of literals and jump tables among the code, by address
 	outwards      places            // where it leaves with SP unknown
 	undone        places            // where it jumps to with its frame undone, and no function is known to begin
+	framed        places            // where it jumps to an unknown place with its frame in place
 	ofLandingPads bool              // the code of landing pads (see LandingPads)
 	steps         int               // instructions executed
 }
