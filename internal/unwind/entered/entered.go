@@ -1,6 +1,7 @@
 // Package entered finds a caller for code that nobody has called: a function with a frame has jumped there, and the code
 // makes no frame of its own. GHC's code runs so, and what interpreters make of hot loops. On the stack lies the return
-// address of that function, just as far above SP as the function had it when it jumped:
+// address of that function, just as far above SP as the function had it when it jumped. Code in no module may have made a
+// little room before, whose size nobody tells: of that, the nearest such address counts.
 //
 //	SP ─► room for the code that is jumped to
 //	      what StgRun has saved
@@ -25,6 +26,9 @@ func (Source) Method() unwind.Method { return unwind.MethodCode }
 
 // maxWords bounds the search: GHC's run-time system leaves room for 16 KB.
 const maxWords = 4096
+
+// maxRoom bounds the room that code in no module may have made for itself: a trace of LuaJIT has 256 words at most.
+const maxRoom = 256 * 8
 
 // wordCost is what a look at a word costs, in instructions analysed.
 const wordCost = 1
@@ -84,6 +88,6 @@ func (f Source) leftAt(s *unwind.State, sp, slot, raw uint64, out *unwind.Caller
 	if kind != callsite.Call || !call.Direct {
 		return false
 	}
-	at, ok := unwind.Entered(s.Snapshot, f.graph, call, sp, raw, out)
-	return ok && at == slot
+	at, ok := unwind.Entered(s.Snapshot, f.graph, call, slot, raw, out)
+	return ok && (at == sp || s.Module == nil && at-sp < maxRoom)
 }

@@ -87,6 +87,8 @@ func TestEntered(t *testing.T) {
 		{"a leaf that code has called", arm64Program, map[string]uint64{"pc": 0x40003c, "x30": 0x400038}, true, run, "40003c+0 400038+96 400008"},
 		{"a function that code has jumped to, with a frame", arm64Program, map[string]uint64{"pc": 0x400048, "x30": 0x400048}, true,
 			append([]uint64{0x7fff_1000, ra}, run...), "400048+112 400008"},
+		{"a trace, which has made room and left the link register", arm64Program, map[string]uint64{"pc": 0x900000, "x30": 1}, true,
+			append([]uint64{0, 0}, run...), "900000+112 400008"},
 		{"the frame lies elsewhere", arm64Program, map[string]uint64{"pc": 0x400038, "x30": 0x400038}, true, run[1:], "400038"},
 		{"x86-64", amd64Program, map[string]uint64{"pc": 0x400038}, true, append(stale, 3, 0x400006), "400038+80 400006"},
 	} {
