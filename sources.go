@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/entered"
 	"github.com/backsight/backsight/internal/unwind/exception"
 	"github.com/backsight/backsight/internal/unwind/fp"
 	"github.com/backsight/backsight/internal/unwind/orc"
@@ -52,6 +53,7 @@ func DefaultSources() []Source {
 		{"ehabi", ehabi.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
+		{"entered", entered.New(callGraph())},
 		{"shadow", shadow.New(callGraph())},
 		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{}).By(stackcfi.Source{})},
 	}

@@ -199,6 +199,9 @@ type CallGraph interface {
 	// KeepsReturnAt tells whether a function that a call leads to, in code of a mode, may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
 	KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool
+	// Entered are the rules of a frame that the function which a call leads to has left in place, where it jumps to a
+	// place that its code does not tell: what runs there has the function's caller above its own frame. Only SP is known there.
+	Entered(snap *target.Snapshot, call cpu.CallSite) []Rule
 	// CalledByPointer tells whether a call through a pointer may lead to the function that has
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.

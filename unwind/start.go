@@ -199,3 +199,41 @@ func returnsByLink(s *State, c *candidate) bool {
 func byLink(arch *cpu.Arch, rule *Rule) bool {
 	return rule.RA.Kind == RegPlus && rule.RA.Base == arch.LR && rule.RA.Off == 0 || rule.RA.Kind == SameValue && rule.RA.Reg == arch.LR
 }
+
+// withinStart tells whether a rule by which the stack ends means another function than the one that s runs in, which begins
+// within the code that the rule is for: a call led there from that code, or its address is what the program's start hands
+// on. glibc's crt1.o has one description for _start and what stands behind:
+//
+//	AArch64   __wrap_main:  bti c; b main               handed on as main
+//	i386                    mov (%esp),%ebx; ret        called for the PC
+func (v *verifier) withinStart(s *State, rule *Rule) bool {
+	m := s.Module
+	if !s.Exact || v.graph == nil || m == nil || rule.Flags&StartStated == 0 {
+		return false
+	}
+	start, site, kind := m.ToTarget(rule.Start), cpu.CallSite{}, callsite.Missing
+	if raw, ok := s.pushed(); ok {
+		ra, mode := s.Snapshot.Arch.SplitCode(raw)
+		site, kind = callsite.Before(s.Snapshot, ra, mode)
+	}
+	switch {
+	case kind != callsite.Call:
+		return false
+	case site.Direct:
+		return m.Contains(site.Addr) && site.Addr >= start && site.Target > start && site.Target <= s.PC
+	}
+	return v.graph.StartHandsOn(m, start, 0, s.PC, s.Mode) && !v.graph.StartHandsOn(m, start, 0, start, s.Mode)
+}
+
+// pushed is the word that a call would have left if s were the first instruction that it led to.
+func (s *State) pushed() (raw uint64, ok bool) {
+	arch := s.Snapshot.Arch
+	if !arch.CallPushesRA {
+		return s.Regs.Lookup(arch.LR)
+	}
+	sp, ok := s.Regs.Lookup(arch.SP)
+	if !ok {
+		return 0, false
+	}
+	return s.Snapshot.Memory.Word(sp & arch.AddrMask())
+}

@@ -15,6 +15,10 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	switch oc {
 	case evaluate.Applied:
 	case evaluate.RuleEnds:
+		if f.verifier.withinStart(s, rule) {
+			f.explain.declined(s, m, f.query.Try, rule, "the function that ends the stack ends before this place")
+			return e, false
+		}
 		f.explain.verdict(s, m, f.query.Try, EndOfStack)
 		r.end(m)
 		return e, false
@@ -154,6 +158,7 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 		why = "no frame of that caller lies there"
 	}
 	c.valid = why == ""
+	f.leaveEntered(c, r)
 	r.contested = r.contested || c.valid && c.checks.Has(ShadowDiffers) && rule != nil && isSound(c.method, rule)
 	switch {
 	case why == noProgress:

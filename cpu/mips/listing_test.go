@@ -87,6 +87,8 @@ func TestWideListing(t *testing.T) {
 		03a3e82f  dsubu sp,sp,v1   -> sub sp <sp <v1
 		00021438  dsll v0,v0,16    -> shlimm v0 <v0 0x10
 		0002103c  dsll32 v0,v0,0   -> shlimm v0 <v0 0x20
+		0002103a  dsrl v0,v0,0     -> shrimm v0 <v0
+		001fe03e  dsrl32 gp,ra,0   -> shrimm gp <ra 0x20
 		00021000  sll v0,v0,0      -> shlimm v0 <v0 w32
 		7c1d1807  dins sp,zero,0,4 -> andimm sp <sp -0x10
 		c8a20003  bbit0 a1,2,1010  -> jump <a1 @0x1010 cond slot

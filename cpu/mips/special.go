@@ -9,11 +9,7 @@ func (d standardDecoder) special(w word, i *cpu.Insn) {
 	case 0x00: // sll; sll zero is nop, ssnop, ehb, pause
 		shiftLeft(i, rd, rt, w.sa(), d.word32())
 	case 0x02: // srl, and rotr
-		if rs != 0 {
-			clobber(i, rd)
-			return
-		}
-		shiftRight(i, rd, rt, w.sa(), d.word32())
+		shiftRightOr(w, i, w.sa(), d.word32())
 	case 0x05, 0x15: // lsa, dlsa
 		scaledAdd(i, rd, rs, rt, uint8(w.sa()&3+1), d.word32If(w.fn() == 0x05))
 	case 0x08, 0x09:
@@ -41,6 +37,8 @@ func (d standardDecoder) special(w word, i *cpu.Insn) {
 		d.or(i, rd, rs, rt)
 	case 0x38, 0x3c: // dsll, dsll32
 		shiftLeft(i, rd, rt, w.sa()|uint32(w.fn()&4)<<3, 0)
+	case 0x3a, 0x3e: // dsrl, dsrl32, and drotr, drotr32
+		shiftRightOr(w, i, w.sa()|uint32(w.fn()&4)<<3, 0)
 	case 0x34: // teq; of a register with itself it always traps
 		if rs == rt {
 			i.Op = cpu.OpTrap
@@ -51,12 +49,21 @@ func (d standardDecoder) special(w word, i *cpu.Insn) {
 		0x24, 0x26, 0x27, 0x2a, 0x2b, // and, xor, nor, slt, sltu
 		0x28, 0x29, // multiply-add of the VR4100
 		0x35, 0x37, // seleqz, selnez
-		0x3a, 0x3b, 0x3e, 0x3f: // dsrl, dsra, dsrl32, dsra32
+		0x3b, 0x3f: // dsra, dsra32
 		clobber(i, rd)
 	default:
 		unknown(i)
 		i.List = cpu.SetOf(rd).Without(Zero)
 	}
+}
+
+// shiftRightOr is a shift to the right, or a rotation, which has the same function code and says so in rs.
+func shiftRightOr(w word, i *cpu.Insn, by uint32, flags cpu.Flags) {
+	if w.rs() != 0 {
+		clobber(i, w.rd())
+		return
+	}
+	shiftRight(i, w.rd(), w.rt(), by, flags)
 }
 
 func jumpOrCall(w word, i *cpu.Insn) {

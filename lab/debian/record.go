@@ -83,7 +83,7 @@ func (l *Laboratory) place(ctx context.Context, p *Port, prog *Program) (traced.
 	path := filepath.Join(dir, strings.ReplaceAll(prog.Path, "{cpu}", cpu))
 	found, err := filepath.Glob(path)
 	if err != nil || len(found) == 0 {
-		return traced.Place{}, fmt.Errorf("%s: no such program, %w", path, err)
+		return traced.Place{}, fmt.Errorf("%s: no such program (%v)", path, err)
 	}
 	if path, err = filepath.EvalSymlinks(found[0]); err != nil {
 		return traced.Place{}, err

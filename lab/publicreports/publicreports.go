@@ -44,7 +44,7 @@ type Result struct {
 }
 
 // Cases are all that are known.
-func Cases() []Case { return slices.Concat(firmware(), kernels()) }
+func Cases() []Case { return slices.Concat(firmware(), kernels(), userspace()) }
 
 // Run runs a command over the cases, of which the paths hold only, and visits each result. Files of the folder without a case come
 // last.

@@ -68,7 +68,7 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 func (e *explorer) run(pads *landingPads) {
 	e.Facts, e.byWritable, e.Tails, e.targets = Facts{Complete: true}, false, nil, callTargets{}
 	e.BehindCalls, e.AtLastCalls = "", ""
-	e.steps, e.gaps, e.outwards, e.undone = 0, gapSearch{}, nil, nil
+	e.steps, e.gaps, e.exits = 0, gapSearch{}, exits{}
 	e.graph.reset()
 	if pads != nil {
 		pads.explore(e)

@@ -21,16 +21,22 @@ type Function struct {
 	// where the function calls nobody that returns. AtLastCalls is the same for calls that never
 	// return, of a function that makes no others: what they call may throw.
 	BehindCalls, AtLastCalls absint.Encoded
+	exits
 
 	an            *Analysis
 	interp        absint.Interp // frozen
 	blocks        blocks
 	targets       callTargets
 	data          map[uint64]uint64 // sizes of literals and jump tables among the code, by address
-	outwards      places            // where it leaves with SP unknown
-	undone        places            // where it jumps to with its frame undone, and no function is known to begin
 	ofLandingPads bool              // the code of landing pads (see LandingPads)
 	steps         int               // instructions executed
+}
+
+// exits are where a function leaves otherwise than by a return.
+type exits struct {
+	outwards places // with SP unknown
+	undone   places // by a jump, with its frame undone, to where no function is known to begin
+	framed   places // by a jump to an unknown place, with its frame in place
 }
 
 // Facts are what an analysis concludes of a function as a whole.

@@ -173,6 +173,7 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		st.Set(e.an.Arch.SP, sp.Plus(int64(e.an.Arch.RegSize)), e.an.Arch)
 		e.leaveByUnknown(st)
 	case t.In.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
+		e.framed.noteFramed(st, t, e.an.Arch)
 		e.leaveByUnknown(st)
 	default:
 		// Lost track of where the return address is.
@@ -215,4 +216,25 @@ func MayHaveLeft(f *Function, pc uint64) bool {
 		}
 	}
 	return some && apart(pc) && pc < EndFrom(f, to)
+}
+
+// maxFramed bounds the jumps of a function to unknown places: an interpreter has one for each kind of instruction, all
+// with the same frame.
+const maxFramed = 4
+
+// noteFramed keeps the place of a jump that is made with the frame in place.
+func (p *places) noteFramed(st *absint.State, t *transfer, arch *cpu.Arch) {
+	if sp := st.Regs[arch.SP]; sp.RelativeTo(arch.SP) && sp.Off < 0 && len(*p) < maxFramed && !slices.Contains(*p, t.pc) {
+		*p = append(*p, t.pc)
+	}
+}
+
+// AtFramedJumps calls each for the states at the jumps of f to unknown places that leave its frame in place.
+func AtFramedJumps(f *Function, each func(st *absint.State)) {
+	var st absint.State
+	for _, pc := range f.framed {
+		if b, _ := f.blocks.at(pc); b != nil && StateAtCall(f, disasm.Addr{PC: pc, Mode: b.mode}, &st) {
+			each(&st)
+		}
+	}
 }

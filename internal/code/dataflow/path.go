@@ -69,7 +69,7 @@ type callPaths struct {
 // newCallPaths makes an explorer of its own, which shares with the function what does not change.
 func newCallPaths(f *Function, site disasm.Addr) *callPaths {
 	fn, m := *f, f.interp
-	fn.Tails, fn.outwards, fn.BehindCalls, fn.AtLastCalls = nil, nil, "", ""
+	fn.Tails, fn.exits, fn.BehindCalls, fn.AtLastCalls = nil, exits{}, "", ""
 	fn.targets, fn.data = callTargets{}, map[uint64]uint64{}
 	s := &callPaths{fn: f, site: site, ways: map[uint64][]*block{}, guessed: map[uint64]bool{}}
 	s.replay = explorer{Function: &fn, m: &m, cursor: disasm.NewCursor(f.an.Code)}

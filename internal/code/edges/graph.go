@@ -100,7 +100,8 @@ type memos struct {
 	held    memo.Table[disasm.Addr, bool]          // may code get the address from data or build it?
 	slots   memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
 	callers memo.Table[disasm.Addr, callers]
-	imports memo.Table[disasm.Addr, importName] // of PLT stubs
+	framed  memo.Table[disasm.Addr, []unwind.Rule] // at jumps to unknown places
+	imports memo.Table[disasm.Addr, importName]    // of PLT stubs
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -113,7 +114,7 @@ const keptTargets = 8 * keptAnswers
 // bound says how much is remembered.
 func (k *memos) bound() {
 	for _, bound := range []*int{&k.reached.Bound, &k.ofCalls.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
-		&k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
+		&k.slots.Bound, &k.callers.Bound, &k.framed.Bound, &k.imports.Bound} {
 		*bound = keptAnswers
 	}
 	k.targets.Bound, k.targets.Weigh = keptTargets, func(t targets) int { return 1 + len(t.known) }

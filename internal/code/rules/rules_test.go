@@ -106,6 +106,20 @@ func TestPreservedBase(t *testing.T) {
 	}
 }
 
+// TestKeptInRegister: a function that has its return address in a register, and outside of its frame, has it there.
+func TestKeptInRegister(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "arm", Listing: `
+		1000 <f>:
+			1000: e58be0d8  str  lr,[fp,#216]
+			1004: e1a0400e  mov  r4,lr
+			1008: e12fff37  blx  r7
+			100c: e59ba008  ldr  sl,[fp,#8]
+			1010: e12fff14  bx   r4`})
+	if got, want := fromState(t, an, resuming(an, 0x100c)), "CFA=sp RA=r4 r4=undefined"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestReleasedSlot: what Linux's ftrace_caller saved of RISC-V's registers below the function's frame
 // is not where the frame has the return address.
 func TestReleasedSlot(t *testing.T) {

@@ -128,15 +128,18 @@ func returnAddress(st *absint.State, arch *cpu.Arch) (unwind.RegRule, bool) {
 	return found, ok
 }
 
-// saved finds where a register's entry value is: in a register or in a slot.
+// saved finds where a register's entry value is: in the register, in a slot of the frame, in another register, or in a slot
+// elsewhere, which others may write meanwhile. OCaml's caml_c_call for ARM saves lr in r4, which it returns by, and in the
+// run-time's state.
 func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
 	rr := noRule()
 	if r := cpu.Reg(want.Base); st.Regs[r] == want {
 		rr.Kind, rr.Base = unwind.RegPlus, r
 		return rr, true
 	}
-	if rr, ok := inSlot(st, want, arch); ok {
-		return rr, true
+	slot, ok := inSlot(st, want, arch)
+	if ok && slot.Kind == unwind.AtCFA {
+		return slot, true
 	}
 	for r := range arch.Regs {
 		if st.Regs[r] == want {
@@ -144,7 +147,7 @@ func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 			return rr, true
 		}
 	}
-	return rr, false
+	return slot, ok
 }
 
 // inSlot finds the slot that holds a register's entry value, one that SP still covers before

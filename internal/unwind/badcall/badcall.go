@@ -54,7 +54,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	}
 	ra, mode := arch.SplitCode(raw)
 	site, a := callsite.Before(s.Snapshot, ra, mode)
-	if a != callsite.Call || returned(s, sp, &site) {
+	if a != callsite.Call || returned(s, sp, &site) || site.Direct && begun(s, raw) {
 		return unwind.NotCovered
 	}
 	cfa := (sp + uint64(arch.EntryCFA)) & arch.AddrMask()
@@ -64,6 +64,18 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	out.Regs.Set(arch.SP, sp+uint64(arch.EntryCFA))
 	out.Regs.Set(arch.PC, raw&arch.AddrMask())
 	return unwind.Found
+}
+
+// begun tells whether the function that was called has run: it has saved the return address in a frame record. LuaJIT's
+// interpreter jumps to code that was made at run time, with the link register as it was.
+func begun(s *unwind.State, ra uint64) bool {
+	chain := s.Snapshot.Arch.FPChain
+	fp, ok := s.Regs.Lookup(s.Snapshot.Arch.FP)
+	if chain == nil || !ok || s.Snapshot.Arch.CallPushesRA {
+		return false
+	}
+	saved, ok := s.Snapshot.Memory.Word(fp + uint64(chain.SavedRA))
+	return ok && saved == ra
 }
 
 // executable tells whether code can run at pc as far as the capture knows.

@@ -118,6 +118,10 @@ func TestStepDeclines(t *testing.T) {
 		{"not the topmost frame", 0, codeAt + 4, func(s *unwind.State) { s.Exact = false }},
 		{"LR unknown", 0, codeAt + 4, func(s *unwind.State) { s.Regs.Forget(a.LR) }},
 		{"SP unknown", 0, codeAt + 4, func(s *unwind.State) { s.Regs.Forget(a.SP) }},
+		{"the function that was called has saved the return address", stackAt + 0x40, codeAt + 12, func(s *unwind.State) {
+			s.Regs.Set(a.FP, stackAt+16)
+			s.Snapshot = synth.Capture(a, s.Snapshot.Modules, synth.Stack(a).Words(0, 0, stackAt+64, codeAt+12).Place(stackAt))
+		}},
 		{"image not found", codeAt, codeAt + 4, func(s *unwind.State) { s.Snapshot.Modules[0].Image = nil }},
 	} {
 		s := state(a, arm64Code, c.pc, c.ra)

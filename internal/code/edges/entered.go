@@ -1,0 +1,41 @@
+package edges
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Entered implements unwind.CallGraph. Code of GHC jumps to code of GHC; the first is jumped to by a function of its
+// run-time system, which the last jumps back to:
+//
+//	StgRun     push {r4, …, lr}; push {r4, …, ip, lr}; vpush {d8-d11}; sub sp, sp, #8192; bx r0
+//	StgReturn  add sp, sp, #8192; …; pop {r4, …, pc}
+func (g *Graph) Entered(snap *target.Snapshot, call cpu.CallSite) []unwind.Rule {
+	p, ok := capture{g, snap}.find(disasm.Addr{PC: call.Target, Mode: call.TargetMode})
+	if !ok || !call.Direct {
+		return nil
+	}
+	return p.memos.framed.Get(p.at, func() []unwind.Rule { return framedJumps(p.program, p.at) })
+}
+
+// framedJumps are the rules at the jumps of the function at an entry that leave its frame in place.
+func framedJumps(p *program, entry disasm.Addr) (list []unwind.Rule) {
+	others := (^cpu.RegSet(0) >> (64 - len(p.Arch.Regs))).Without(p.Arch.SP)
+	dataflow.AtFramedJumps(p.Flows.Function(entry), func(st *absint.State) {
+		var r unwind.Rule
+		r.Reset()
+		st.Forget(others)
+		same := func(o unwind.Rule) bool { return o.Equal(&r, p.Arch.Preserved) }
+		if rules.FromState(st, p.Arch, &r) && !slices.ContainsFunc(list, same) {
+			list = append(list, r)
+		}
+	})
+	return list
+}
