@@ -1,6 +1,7 @@
 package backsight
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,16 +46,18 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	if names != nil {
 		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
+	n := namer{arch: snap.Arch, names: names, known: make(map[place]*symbol.Location)}
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
-			Frames: named(ctx, snap.Arch, t, names), Created: created(snap, t.Thread, names)}
+			Frames: n.named(ctx, t), Created: created(snap, t.Thread, names)}
 	}
 	if err == nil {
 		fault := mapped.Guard(func() { giveReasons(snap, r) })
 		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
 	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
+	r.Issues = append(r.Issues, unexplained(traces)...)
 	r.Issues = append(r.Issues, brokenOff(snap)...)
 	return r
 }
@@ -72,6 +75,20 @@ func Sign(ctx context.Context, r *report.Report) {
 	defer release()
 	fault := mapped.Guard(func() { signature.Add(ctx, callGraph(), r) })
 	r.Issues = append(r.Issues, unread(blame(r.Snapshot, fault))...)
+}
+
+// unexplained tells that of some threads alone what was tried was kept.
+func unexplained(traces []Backtrace) []target.Issue {
+	n := 0
+	for i := range traces {
+		if traces[i].Tried != nil {
+			n++
+		}
+	}
+	if n == 0 || n == len(traces) {
+		return nil
+	}
+	return []target.Issue{{Kind: target.IssueThreads, Text: fmt.Sprintf("what was tried is told of %d of %d threads: that is much", n, len(traces))}}
 }
 
 // brokenOff tells that memory could not be read any more, of which there may have been more. A Pager's other errors are of
@@ -99,21 +116,49 @@ func giveReasons(snap *target.Snapshot, r *report.Report) {
 	}
 }
 
+// place is what a frame's name is looked up by: an image address of a module.
+type place struct {
+	module *target.Module
+	addr   uint64
+}
+
+// namer names frames. A place that many frames are at is looked up once.
+type namer struct {
+	arch    *cpu.Arch
+	names   Symbolizer // nil: no frame has a name
+	known   map[place]*symbol.Location
+	unknown symbol.Location
+}
+
 // named looks up the names of a backtrace's frames. A frame that names does not know has the name
 // that the capture lists for it.
-func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) []report.Frame {
+func (n *namer) named(ctx context.Context, t *Backtrace) []report.Frame {
 	out := make([]report.Frame, len(t.Frames))
-	for i := range t.Frames {
-		out[i].Frame = t.Frames[i]
-		out[i].Size, out[i].HasSize = t.Sizes[i]
-		if m := t.Frames[i].Module; names != nil && m != nil && ctx.Err() == nil {
-			out[i].Location = names.Lookup(m, lookedUp(arch, &t.Frames[i]))
+	for i := range out {
+		f := &out[i]
+		f.Frame, f.Location = &t.Frames[i], &n.unknown
+		if size, ok := t.Sizes[i]; ok {
+			d := f.Detailed()
+			d.Size, d.HasSize = size, true
 		}
-		if names != nil && out[i].Function == "" {
-			out[i].Location = t.listedName(i)
+		if f.Module != nil && n.names != nil && ctx.Err() == nil {
+			f.Location = n.at(place{f.Module, lookedUp(n.arch, f.Frame)})
+		}
+		if f.Function == "" && n.names != nil {
+			f.Location = cmp.Or(t.listedName(i), &n.unknown)
 		}
 	}
 	return out
+}
+
+func (n *namer) at(p place) *symbol.Location {
+	l := n.known[p]
+	if l == nil {
+		found := n.names.Lookup(p.module, p.addr)
+		l = &found
+		n.known[p] = l
+	}
+	return l
 }
 
 // created names the go statement that started a goroutine, nil where it is not known.
@@ -130,12 +175,12 @@ func created(snap *target.Snapshot, t *target.Thread, names Symbolizer) *symbol.
 	return &l
 }
 
-// listedName is the name that the capture gives a frame, where it lists the frame.
-func (b *Backtrace) listedName(i int) (l symbol.Location) {
+// listedName is the name that the capture gives a frame, nil where it gives none.
+func (b *Backtrace) listedName(i int) *symbol.Location {
 	if i >= len(b.Listed) || b.Listed[i] == nil || b.Listed[i].Symbol == "" {
-		return l
+		return nil
 	}
-	f, entry := &b.Frames[i], b.Listed[i]
+	f, entry, l := &b.Frames[i], b.Listed[i], new(symbol.Location)
 	l.Function, l.Entry, l.NoEntry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.NoOffset, entry.File, entry.Line
 	for _, in := range entry.Inlined {
 		l.Inlines = append(l.Inlines, symbol.Inline{Function: in.Function, File: in.File, Line: in.Line})

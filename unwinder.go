@@ -79,7 +79,8 @@ type Backtrace struct {
 	// capture lists frames.
 	Sizes map[int]uint64
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
-	// ExplainedBacktraces, which keeps those of the innermost frames, and the last ones.
+	// ExplainedBacktraces, which keeps those of the innermost frames, and the last ones, of the first threads, and of
+	// those that crashed.
 	Tried [][]report.Attempt
 	// Doubt is what other threads' frames, or where the stack lies, say against the
 	// backtrace, in a line; "" for nothing. Its frames are trusted accordingly.
@@ -132,7 +133,9 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			u.splice(snap, b)
 			b.Tried = tried.of(b)
 			u.within(snap, b)
-			b.Tried = slices.Insert(b.Tried, 0, make([][]report.Attempt, len(b.Frames)+1-len(b.Tried))...)
+			if b.Tried != nil {
+				b.Tried = slices.Insert(b.Tried, 0, make([][]report.Attempt, len(b.Frames)+1-len(b.Tried))...)
+			}
 			if b.Thread.Crashed {
 				b.Overwritten = u.overwritten(snap, b, limits)
 			}
@@ -142,11 +145,19 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 
-// maxExplained bounds the frames whose attempts are kept. Nobody reads how the thousandth call of a recursion was found.
-const maxExplained = 4096
+const (
+	// maxExplained bounds the frames of a thread whose attempts are kept. Nobody reads how the thousandth call of a recursion
+	// was found.
+	maxExplained = 4096
+	// mostKept bounds the attempts that are kept, of all threads together; those that crashed have theirs nevertheless.
+	mostKept = 1 << 16
+)
 
 // attempts are those of the first frames of a walk, and of the last one.
-type attempts struct{ list []report.Attempt }
+type attempts struct {
+	list []report.Attempt
+	kept int // of the walks before
+}
 
 func (t *attempts) keep(a unwind.Attempt) {
 	for n := len(t.list); n > 0 && t.list[n-1].Frame >= maxExplained && t.list[n-1].Frame != a.Frame; n-- {
@@ -155,8 +166,11 @@ func (t *attempts) keep(a unwind.Attempt) {
 	t.list = append(t.list, report.Keep(a))
 }
 
-// of sorts the attempts to find each frame of a backtrace, and one more.
+// of sorts the attempts to find each frame of a backtrace, and one more; nil where those of others are enough.
 func (t *attempts) of(b *Backtrace) [][]report.Attempt {
+	if t.kept += len(t.list); t.kept > mostKept && !b.Thread.Crashed {
+		return nil
+	}
 	tried := make([][]report.Attempt, len(b.Frames)+1)
 	for _, a := range t.list {
 		if k, left := b.Repeats.Index(a.Frame + 1); left == 0 && k < len(tried) {

@@ -56,10 +56,10 @@ func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *rep
 			entered = nil
 			continue
 		}
-		at := locals.Place{Snapshot: snap, Frame: f, Registers: &regs[k], PC: lookedUp(snap.Arch, &f.Frame), Entered: entered}
+		at := locals.Place{Snapshot: snap, Frame: f, Registers: &regs[k], PC: lookedUp(snap.Arch, f.Frame), Entered: entered}
 		f.Detailed().Variables = locals.Of(names, &at)
 		entered = nil
-		if calls(&f.Frame) {
+		if calls(f.Frame) {
 			entered = locals.Passed(names, &at, f.Module.ToImage(f.PC))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -50,7 +51,7 @@ func crashed(t *testing.T, arch *cpu.Arch, insn []byte, regs map[string]uint64, 
 		frame.Module, frame.Checks = nil, 0
 	}
 	snap.Threads = []target.Thread{{ID: 1, Regs: *r, Crashed: true}}
-	return snap, &report.Thread{Thread: &snap.Threads[0], Frames: []report.Frame{{Frame: frame}}}
+	return snap, &report.Thread{Thread: &snap.Threads[0], Frames: []report.Frame{{Frame: &frame, Location: new(symbol.Location)}}}
 }
 
 // TestKinds: what the kernel tells of a crash, and what is made of it. Where HasAddress is
@@ -164,16 +165,16 @@ func TestReturned(t *testing.T) {
 		{"blr", code + 4, report.CrashWildCall, "a function pointer that points to no code was called"},
 	} {
 		snap, th := crashed(t, arch, nil, map[string]uint64{"pc": 0x4141414140, "lr": tt.lr}, target.Fault{Name: "SIGSEGV", Thread: 1})
-		n, ok := Damaged([]unwind.Frame{th.Frames[0].Frame}, unwind.Stop{Reason: unwind.StopNoRule})
+		n, ok := Damaged([]unwind.Frame{*th.Frames[0].Frame}, unwind.Stop{Reason: unwind.StopNoRule})
 		if !ok || n != 0 {
 			t.Fatalf("%s: damaged at %d: %v", tt.name, n, ok)
 		}
-		th.Overwritten = FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, nil)
+		th.Overwritten = FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil)
 		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, []string{tt.reason}) {
 			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
 		}
 		snap.Modules = nil // a log without the firmware: what is code, nobody knows
-		if o := FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, nil); o != nil {
+		if o := FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil); o != nil {
 			t.Errorf("%s: %+v without a binary", tt.name, o)
 		}
 	}
@@ -199,7 +200,7 @@ func TestOverwritten(t *testing.T) {
 		{"leads to code", []report.Attempt{attempt(unwind.MethodCFI, unwind.Executable, code)}, ""},
 		{"0 is an end", []report.Attempt{attempt(unwind.MethodCFI, 0, 0)}, ""},
 	} {
-		o := FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, tt.tried)
+		o := FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, tt.tried)
 		if got := ""; o != nil {
 			if got = o.Text; got != tt.want || o.Frame != 1 || o.Slot != stack {
 				t.Errorf("%s: %+v", tt.name, o)

@@ -82,7 +82,7 @@ func TestCameFrom(t *testing.T) {
 		if arch.ModeOnly {
 			frame.Mode = 1
 		}
-		th := &report.Thread{Thread: &snap.Threads[0], Frames: []report.Frame{{Frame: frame, Location: symbol.Location{Function: "leaf", Entry: code}}}}
+		th := &report.Thread{Thread: &snap.Threads[0], Frames: []report.Frame{{Frame: &frame, Location: &symbol.Location{Function: "leaf", Entry: code}}}}
 		if got := strings.Join(Crash(snap, th).Reasons, "; "); got != "refused; "+c.want {
 			t.Errorf("%s:\n%s; want\nrefused; %s", c.name, got, c.want)
 		}

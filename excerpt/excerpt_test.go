@@ -63,7 +63,7 @@ func TestCode(t *testing.T) {
 	} {
 		m := synth.Module(tt.arch, 0x400000, tt.code)
 		tt.frame.Module = m
-		f := &report.Frame{Frame: tt.frame, Location: tt.at}
+		f := &report.Frame{Frame: &tt.frame, Location: &tt.at}
 		if got := shown(excerpt.Code(synth.Capture(tt.arch, []*target.Module{m}), f, 2)); got != tt.want {
 			t.Errorf("%s:\n%s, want\n%s", tt.name, got, tt.want)
 		}
@@ -96,7 +96,7 @@ func TestSource(t *testing.T) {
 		{symbol.Location{File: "/src", Line: 2}, ""},
 	} {
 		var got []string
-		for _, l := range excerpt.Source([]string{root}, &report.Frame{Location: tt.at}, 1) {
+		for _, l := range excerpt.Source([]string{root}, &report.Frame{Location: &tt.at}, 1) {
 			if l.Here {
 				l.Text = ">" + l.Text
 			}

@@ -21,7 +21,7 @@ func TestSourceIsNoPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	for name, roots := range map[string][]string{"/a.c": {dir}, path: nil} {
-		f := &report.Frame{Location: symbol.Location{File: name, Line: 1}}
+		f := &report.Frame{Location: &symbol.Location{File: name, Line: 1}}
 		if lines := excerpt.Source(roots, f, 1); len(lines) != 0 {
 			t.Errorf("%s: %v", name, lines)
 		}

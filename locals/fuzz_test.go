@@ -92,7 +92,7 @@ func readVariables(t testing.TB, s sections) []report.Variable {
 		}
 	}
 	p := locals.Place{Snapshot: &target.Snapshot{Arch: arch, Memory: b.Memory(arch)}, PC: text + 0x18, Registers: &regs,
-		Frame: &report.Frame{Frame: unwind.Frame{PC: text + 0x18, CallSite: text + 0x18, CFA: stack + 0x40, HasCFA: true, Module: m}}}
+		Frame: &report.Frame{Location: new(symbol.Location), Frame: &unwind.Frame{PC: text + 0x18, CallSite: text + 0x18, CFA: stack + 0x40, HasCFA: true, Module: m}}}
 	return locals.Of(new(symbol.Symbolizer), &p)
 }
 

@@ -26,7 +26,7 @@ func TestApple(t *testing.T) {
 	snap := &target.Snapshot{Arch: arch, OS: "iOS", PID: 455, Command: app.Name, Threads: []target.Thread{th}, Modules: []*target.Module{app},
 		Fault: &target.Fault{Name: "SIGSEGV", Address: 0x18, HasAddress: true}}
 	frame := func(pc uint64, m *target.Module, l symbol.Location) report.Frame {
-		return report.Frame{Frame: unwind.Frame{PC: pc, Module: m}, Location: l}
+		return report.Frame{Frame: &unwind.Frame{PC: pc, Module: m}, Location: &l}
 	}
 	r := &report.Report{Snapshot: snap, Threads: []report.Thread{{Thread: &snap.Threads[0], Frames: []report.Frame{
 		frame(0x1_0223_0010, app, symbol.Location{Function: "-[A b:]", Entry: 0x1_0223_0000, File: "/src/a.m", Line: 7}),

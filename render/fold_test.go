@@ -30,8 +30,8 @@ func TestFold(t *testing.T) {
 		th := &r.Threads[0]
 		th.Frames = nil
 		for _, c := range tt.chain {
-			th.Frames = append(th.Frames, report.Frame{Frame: unwind.Frame{PC: uint64(c) << 8, Trust: unwind.Certain},
-				Location: symbol.Location{Function: string(c), Entry: uint64(c) << 8}})
+			th.Frames = append(th.Frames, report.Frame{Frame: &unwind.Frame{PC: uint64(c) << 8, Trust: unwind.Certain},
+				Location: &symbol.Location{Function: string(c), Entry: uint64(c) << 8}})
 		}
 		var got []string
 		for line := range strings.Lines(string(render.AppendText(nil, r, render.Style{}))) {
@@ -53,7 +53,7 @@ func TestFold(t *testing.T) {
 func TestFoldedList(t *testing.T) {
 	folded, whole := sample(t), sample(t)
 	frame := func(pc, cfa uint64) report.Frame {
-		return report.Frame{Frame: unwind.Frame{PC: pc, CFA: cfa, HasCFA: true, Trust: unwind.Certain}, Location: symbol.Location{Function: "f", Entry: pc}}
+		return report.Frame{Frame: &unwind.Frame{PC: pc, CFA: cfa, HasCFA: true, Trust: unwind.Certain}, Location: &symbol.Location{Function: "f", Entry: pc}}
 	}
 	th := &whole.Threads[0]
 	th.Frames = []report.Frame{frame(1, 90)}
@@ -97,7 +97,7 @@ func TestListedRecursion(t *testing.T) {
 	th := &r.Threads[0]
 	th.Frames, th.Tried = make([]report.Frame, turns), make([][]report.Attempt, turns+1)
 	for i := range th.Frames {
-		th.Frames[i] = report.Frame{Frame: unwind.Frame{PC: 0x100, Trust: unwind.Certain}, Location: symbol.Location{Function: "f", Entry: 0x100}}
+		th.Frames[i] = report.Frame{Frame: &unwind.Frame{PC: 0x100, Trust: unwind.Certain}, Location: &symbol.Location{Function: "f", Entry: 0x100}}
 	}
 	if n := bytes.Count(render.AppendText(nil, r, render.Style{}), []byte("\n#")); n != turns {
 		t.Errorf("%d frames of %d", n, turns)

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"embed"
+	"io"
 	"strconv"
 
 	"github.com/backsight/backsight/report"
@@ -43,10 +44,38 @@ func AppendPageTail(dst []byte) []byte {
 // AppendPage appends r as a part of a web page. The words of stacks are told what they are by
 // what was tried for each frame (report.Thread.Tried).
 func AppendPage(dst []byte, r *report.Report, style Style) []byte {
-	return appendReport(dst, viewReport(r, style))
+	dst, _ = appendReport(dst, nil, viewReport(r, style))
+	return dst
 }
 
-func appendReport(dst []byte, v reportView) []byte {
+// WritePage writes what AppendPage appends, while it is made.
+func WritePage(w io.Writer, r *report.Report, style Style) error {
+	_, err := appendReport(nil, w, viewReport(r, style))
+	return err
+}
+
+// appendReport appends a report, or writes it to w, if set, thread by thread.
+func appendReport(dst []byte, w io.Writer, v reportView) ([]byte, error) {
+	held := text{b: dst, w: w}
+	held.b = appendHeader(held.b, &v)
+	for th := range v.Threads {
+		held.b = appendThread(held.b, &th)
+		held.flush(mostHeld)
+	}
+	held.b = appendModules(held.b, v.Modules)
+	if len(v.Issues) > 0 {
+		held.b = appendMarkup(held.b, `<section class="card" id="issues"><h2>What was in the way</h2><ul>`)
+		for _, issue := range v.Issues {
+			held.b = appendMarkup(held.b, "<li>{}", issue)
+		}
+		held.b = appendMarkup(held.b, "</ul></section>\n")
+	}
+	held.b = appendMarkup(held.b, "</article>\n")
+	held.flush(0)
+	return held.b, held.err
+}
+
+func appendHeader(dst []byte, v *reportView) []byte {
 	dst = appendMarkup(dst, "<article>\n<header>\n<h1>{}</h1>\n", v.Title)
 	for i, reason := range v.Reasons {
 		class := "reason"
@@ -59,19 +88,7 @@ func appendReport(dst []byte, v reportView) []byte {
 	for _, fact := range v.Facts {
 		dst = appendMarkup(dst, "<span>{}</span> ", fact)
 	}
-	dst = appendMarkup(dst, "</p>\n</header>\n")
-	for i := range v.Threads {
-		dst = appendThread(dst, &v.Threads[i])
-	}
-	dst = appendModules(dst, v.Modules)
-	if len(v.Issues) > 0 {
-		dst = appendMarkup(dst, `<section class="card" id="issues"><h2>What was in the way</h2><ul>`)
-		for _, issue := range v.Issues {
-			dst = appendMarkup(dst, "<li>{}", issue)
-		}
-		dst = appendMarkup(dst, "</ul></section>\n")
-	}
-	return appendMarkup(dst, "</article>\n")
+	return appendMarkup(dst, "</p>\n</header>\n")
 }
 
 func appendModules(dst []byte, modules []moduleView) []byte {

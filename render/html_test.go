@@ -39,7 +39,7 @@ func TestPageWithoutBinaries(t *testing.T) {
 	r := sample(t)
 	r.Snapshot.Memory = new(target.Memory)
 	f := &r.Threads[0].Frames[0]
-	f.Module, f.Location = nil, symbol.Location{}
+	f.Module, f.Location = nil, new(symbol.Location)
 	pc := fmt.Sprintf("0x%08x", f.PC)
 	got := page(r, render.Style{})
 	for _, want := range []string{`<span class="name">` + pc + "<", "4 frames, " + pc + "<"} {
@@ -53,7 +53,7 @@ func TestPageWithoutBinaries(t *testing.T) {
 func TestPageNamesBinary(t *testing.T) {
 	r := sample(t)
 	r.Snapshot.Memory = new(target.Memory)
-	r.Threads[0].Frames[1].Location = symbol.Location{Function: "mybacktrace", Entry: 0x400d0c}
+	r.Threads[0].Frames[1].Location = &symbol.Location{Function: "mybacktrace", Entry: 0x400d0c}
 	if got, want := page(r, render.Style{}), `<span class="place">in firmware.elf<`; !strings.Contains(got, want) {
 		t.Errorf("no %s in\n%s", want, got)
 	}
@@ -89,4 +89,30 @@ func TestPageFoldsThreads(t *testing.T) {
 	if crashed < 0 || workers < crashed || strings.Contains(got, "Thread 3") {
 		t.Errorf("crashed thread at %d, workers at %d", crashed, workers)
 	}
+}
+
+// TestPageInPieces: a page of many threads is the same when it is written while it is made.
+func TestPageInPieces(t *testing.T) {
+	r := sample(t)
+	r.Snapshot.Memory = new(target.Memory)
+	for id := range 100 {
+		frame := *r.Threads[0].Frames[1].Frame
+		frame.PC += uint64(id)
+		r.Threads = append(r.Threads, report.Thread{Thread: &target.Thread{ID: id}, Frames: []report.Frame{{Frame: &frame, Location: new(symbol.Location)}}})
+	}
+	pieces := pieceCount{}
+	if err := render.WritePage(&pieces, r, render.Style{}); err != nil || pieces.String() != string(render.AppendPage(nil, r, render.Style{})) || pieces.n < 2 {
+		t.Errorf("another page in %d pieces, %v", pieces.n, err)
+	}
+}
+
+// pieceCount counts what it is written by.
+type pieceCount struct {
+	strings.Builder
+	n int
+}
+
+func (p *pieceCount) Write(b []byte) (int, error) {
+	p.n++
+	return p.Builder.Write(b)
 }

@@ -138,7 +138,7 @@ func (e *threadEncoder) frame(n int) {
 	e.addressIf(f.HasAddress(), f.CallSite)
 	w.location()
 	e.key("trust")
-	e.string(walkerTrust(&f.Frame))
+	e.string(walkerTrust(f.Frame))
 	if n == 0 && e.style.Registers {
 		e.registers()
 	}

@@ -13,8 +13,8 @@ import (
 func TestLineZero(t *testing.T) {
 	r := sample(t)
 	frames := r.Threads[0].Frames
-	frames[0].Location = symbol.Location{Function: "json_real", File: "value.c", Inlines: []symbol.Inline{{Function: "f", File: "a.h"}, {Function: "g"}}}
-	frames[1].Location = symbol.Location{Function: "__sys_write"}
+	frames[0].Location = &symbol.Location{Function: "json_real", File: "value.c", Inlines: []symbol.Inline{{Function: "f", File: "a.h"}, {Function: "g"}}}
+	frames[1].Location = &symbol.Location{Function: "__sys_write"}
 	doc := valid(t, render.AppendJSONLine(nil, &report.Report{Snapshot: r.Snapshot, Threads: r.Threads}, render.Style{}))
 	got := doc["threads"].([]any)[0].(map[string]any)["frames"].([]any)
 	frame := got[0].(map[string]any)

@@ -4,6 +4,7 @@ import (
 	"html"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,7 +59,11 @@ func tags(t *testing.T, text string) []string {
 	t.Helper()
 	var v reportView
 	fill(t, reflect.ValueOf(&v).Elem(), text)
-	page := string(AppendPageTail(appendReport(AppendPageHead(nil, text), v)))
+	body, err := appendReport(AppendPageHead(nil, text), nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(AppendPageTail(body))
 	if strings.ContainsAny(page, "\x1b\u202e") {
 		t.Error("a text of the page steers what shows it")
 	}
@@ -85,10 +90,16 @@ func fill(t *testing.T, v reflect.Value, text string) {
 	case reflect.Int:
 		v.SetInt(7)
 	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		if v.CanSet() {
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		}
 		for i := range v.Len() {
 			fill(t, v.Index(i), text)
 		}
+	case reflect.Func: // the threads, made one by one
+		threads := make([]threadView, 2)
+		fill(t, reflect.ValueOf(threads), text)
+		v.Set(reflect.ValueOf(slices.Values(threads)))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			fill(t, v.Field(i), text)

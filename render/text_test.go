@@ -46,7 +46,7 @@ func sample(t testing.TB) *report.Report {
 		Issues: []target.Issue{{Text: "libz.so.1: not found"}},
 	}
 	frame := func(pc, cfa uint64, m unwind.Method, tr unwind.Trust, l symbol.Location) report.Frame {
-		f := report.Frame{Location: l, Frame: unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
+		f := report.Frame{Location: &l, Frame: &unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
 			Module: fw, Method: m, Trust: tr, Checks: unwind.Executable}}
 		if m != unwind.MethodContext {
 			f.CallSite = pc - 8

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ type (
 	reportView struct {
 		Title          string
 		Reasons, Facts []string
-		Threads        []threadView
+		Threads        iter.Seq[threadView] // each made when it is its turn
 		Modules        []moduleView
 		Issues         []string
 	}
@@ -66,7 +67,7 @@ const (
 const maxRows = 2000
 
 func viewReport(r *report.Report, style Style) reportView {
-	v := reportView{Title: cmp.Or(style.Title, style.Capture, "Backtraces")}
+	v := reportView{Title: cmp.Or(style.Title, style.Capture, "Backtraces"), Threads: func(func(threadView) bool) {}}
 	for _, i := range r.Issues {
 		v.Issues = append(v.Issues, i.Text)
 	}
@@ -91,8 +92,12 @@ func viewReport(r *report.Report, style Style) reportView {
 	v.Facts = append(v.Facts, strings.TrimSpace(s.Arch.Name+" "+s.Arch.ABI), s.OS)
 	v.Facts = append(v.Facts, s.Time)
 	v.Facts = slices.DeleteFunc(v.Facts, func(f string) bool { return f == "" })
-	for _, group := range alikeThreads(r.Threads) {
-		v.Threads = append(v.Threads, viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits))
+	v.Threads = func(yield func(threadView) bool) {
+		for _, group := range alikeThreads(r.Threads) {
+			if !yield(viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits)) {
+				return
+			}
+		}
 	}
 	for _, m := range s.Modules {
 		mv := moduleView{Lo: address(m.Lo, digits), Hi: address(m.Hi, digits), Name: m.Name, BuildID: hex.EncodeToString(m.BuildID)}

@@ -48,20 +48,21 @@ type Thread struct {
 func (t *Thread) Count() int { return t.Repeats.Count(len(t.Frames)) }
 
 // Frame is a frame and the name of its place. Frame.CallSite is the address that
-// was looked up, a target address; Location.Entry is an image address.
+// was looked up, a target address; Location.Entry is an image address. Neither is nil, and both are shared: the frame is the
+// backtrace's, the location that of all frames at the place, so that a stack of a million frames takes little.
 type Frame struct {
-	unwind.Frame
-	symbol.Location
-	// Size, if HasSize, is how many bytes the function keeps on the stack at this place, by its code or tables. The
-	// CFA is not known then.
-	Size    uint64
-	HasSize bool
+	*unwind.Frame
+	*symbol.Location
 	// Details is what was asked for besides, nil where nothing was: most frames of most reports have none.
 	Details *Details
 }
 
 // Details are what is around a frame, each nil where it was not asked for or is not known.
 type Details struct {
+	// Size, if HasSize, is how many bytes the function keeps on the stack at this place, by its code or tables. The
+	// CFA is not known then.
+	Size    uint64
+	HasSize bool
 	// Code and Source are around the frame's CallSite.
 	Code   []Instruction
 	Source []SourceLine

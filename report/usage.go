@@ -26,8 +26,8 @@ func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
 	for i := range t.Frames {
 		f := &t.Frames[i]
 		switch {
-		case f.HasSize:
-			use[i] = StackUse{Size: f.Size, Known: true}
+		case f.Details != nil && f.Details.HasSize:
+			use[i] = StackUse{Size: f.Details.Size, Known: true}
 		case known && f.HasCFA && f.CFA >= sp && t.onOneStack(memory, sp, f.CFA):
 			use[i] = StackUse{Size: f.CFA - sp, Known: true}
 		}

@@ -14,7 +14,7 @@ import (
 func TestStackUsageListed(t *testing.T) {
 	th := Thread{Thread: new(target.Thread)}
 	for _, size := range []uint64{16, 64, 0, 32, 0} {
-		th.Frames = append(th.Frames, Frame{Size: size, HasSize: size != 0})
+		th.Frames = append(th.Frames, Frame{Frame: new(unwind.Frame), Details: &Details{Size: size, HasSize: size != 0}})
 	}
 	const want = "[{16 112 true true} {64 96 true true} {0 0 false false} {32 32 false true} {0 0 false false}]"
 	if got := fmt.Sprint(th.StackUsage(&target.Snapshot{Arch: new(cpu.Arch)})); got != want {
@@ -51,7 +51,7 @@ func TestStackUsage(t *testing.T) {
 		thread.Regs.Set(arch.SP, 0x1000)
 		th := Thread{Thread: &thread}
 		for _, cfa := range c.cfas {
-			th.Frames = append(th.Frames, Frame{Frame: unwind.Frame{CFA: cfa, HasCFA: cfa != 0}})
+			th.Frames = append(th.Frames, Frame{Frame: &unwind.Frame{CFA: cfa, HasCFA: cfa != 0}})
 		}
 		if got := fmt.Sprint(th.StackUsage(&target.Snapshot{Arch: arch, Memory: b.Memory(arch)})); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)

@@ -28,8 +28,8 @@ func TestOf(t *testing.T) {
 	snap := synth.Capture(arch, []*target.Module{code}, stack)
 	th := &report.Thread{Thread: &target.Thread{Regs: *synth.Regs(arch, map[string]uint64{"sp": stack.Base})}}
 	th.Frames = []report.Frame{
-		{Frame: unwind.Frame{PC: 0x400008, CFA: stack.Addr("frame 1"), HasCFA: true}},
-		{Frame: unwind.Frame{PC: 0x400010}, Location: symbol.Location{Function: "main"}},
+		{Frame: &unwind.Frame{PC: 0x400008, CFA: stack.Addr("frame 1"), HasCFA: true}, Location: new(symbol.Location)},
+		{Frame: &unwind.Frame{PC: 0x400010}, Location: &symbol.Location{Function: "main"}},
 	}
 	th.Tried = [][]report.Attempt{nil, {{
 		Attempt: unwind.Attempt{Taken: true, PC: 0x400010}, RASlot: stack.Addr("ra"),

@@ -62,6 +62,8 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 		return func(w io.Writer) error { return render.WriteJSON(w, r, style, json) }
 	case frames > mostRendered && o.format == "text":
 		return func(w io.Writer) error { return render.WriteText(w, r, style) }
+	case frames > mostRendered && o.format == "html":
+		return func(w io.Writer) error { return render.WritePage(w, r, style) }
 	}
 	return text(o.form.one(nil, r, style))
 }

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 	"slices"
@@ -260,5 +261,38 @@ func TestExplainedAllowance(t *testing.T) {
 	want, err := u.Backtraces(t.Context(), snap)
 	if err != nil || !reflect.DeepEqual(traces, want) {
 		t.Errorf("other backtraces with attempts than without, %v", err)
+	}
+}
+
+// TestExplainedMany: of many threads, the attempts of the first are kept, and those of a thread that crashed; the report says so.
+func TestExplainedMany(t *testing.T) {
+	snap := crashed(t)
+	last := snap.Threads[0]
+	th := last
+	th.Crashed = false
+	snap.Threads = append(slices.Repeat([]target.Thread{th}, 5000), last)
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.ExplainedBacktraces(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	explained, attempts := 0, 0
+	for i := range traces {
+		for _, tried := range traces[i].Tried {
+			attempts += len(tried)
+		}
+		if traces[i].Tried != nil {
+			explained++
+		}
+	}
+	if traces[0].Tried == nil || traces[len(traces)-1].Tried == nil || explained == len(traces) || attempts > 100_000 {
+		t.Errorf("%d of %d threads explained, by %d attempts", explained, len(traces), attempts)
+	}
+	want := fmt.Sprintf("what was tried is told of %d of %d threads", explained, len(traces))
+	if issues := fmt.Sprint(backsight.Report(t.Context(), snap, traces, nil).Issues); !strings.Contains(issues, want) {
+		t.Errorf("%s, without %q", issues, want)
 	}
 }

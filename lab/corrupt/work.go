@@ -136,7 +136,7 @@ func oneSnapshot(ctx context.Context, u *backsight.Unwinder, snap *target.Snapsh
 	render.AppendText(nil, r, render.Style{})
 	for i := range r.Threads {
 		for k := range r.Threads[i].Frames {
-			frames = append(frames, placeOf(&r.Threads[i].Frames[k].Frame, k))
+			frames = append(frames, placeOf(r.Threads[i].Frames[k].Frame, k))
 		}
 	}
 	return frames, err != nil || len(r.Issues) > 0
