@@ -1,8 +1,9 @@
 package target
 
 import (
+	"cmp"
+	"context"
 	"slices"
-	"sort"
 
 	"github.com/backsight/backsight/cpu"
 )
@@ -10,8 +11,12 @@ import (
 // Builder collects segments; where they overlap, later ones override earlier ones.
 type Builder struct {
 	segs []Segment
-	kept *keptPages // of the last Pager, nil for none
+	kept *keptPages      // of the last Pager, nil for none
+	ctx  context.Context // ends Memory; nil: nothing does
 }
+
+// Until lets Memory end with ctx: to cut a million segments that overlap takes a second or two.
+func (b *Builder) Until(ctx context.Context) { b.ctx = ctx }
 
 // Grow makes room for n more runs, where their number is known and not only claimed.
 func (b *Builder) Grow(n int) { b.segs = slices.Grow(b.segs, n) }
@@ -53,15 +58,15 @@ func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
 }
 
 // Memory returns the address space collected so far, for an ABI's byte order and
-// word size. It costs O(n log n) for n segments.
+// word size. It costs O(n log n) for n segments; where that was broken off (Until), the address space is not whole.
 func (b *Builder) Memory(arch *cpu.Arch) *Memory {
-	segs := flatten(b.segs)
+	segs := flatten(b.segs, &ending{ctx: b.ctx})
 	return &Memory{segs: segs, runs: slices.Clip(appendRuns(nil, segs)), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
 }
 
 // flatten cuts overlapping segments so that the segment added last wins everywhere. Segments that
 // ascend and do not overlap stay as they are; most captures have only such segments.
-func flatten(in []Segment) []Segment {
+func flatten(in []Segment, end *ending) []Segment {
 	if ascend(in) {
 		return slices.Clip(in)
 	}
@@ -74,12 +79,20 @@ func flatten(in []Segment) []Segment {
 	for i := range in {
 		edges = append(edges, edge{in[i].Addr, i, true}, edge{in[i].Addr + in[i].Size(), i, false})
 	}
-	sort.Slice(edges, func(i, j int) bool { return edges[i].at < edges[j].at })
+	slices.SortFunc(edges, func(a, b edge) int {
+		if end.reached() {
+			return 0 // what remains is in order at once
+		}
+		return cmp.Compare(a.at, b.at)
+	})
 	var active topHeap
 	open := make([]bool, len(in))
 	var out []Segment
 	last := -1 // index in in that out's last segment was cut from
 	for i, e := range edges {
+		if end.reached() {
+			break
+		}
 		open[e.index] = e.open
 		if e.open {
 			active.push(e.index)
@@ -103,6 +116,23 @@ func flatten(in []Segment) []Segment {
 		out = append(out, part(&in[last], lo, hi))
 	}
 	return out
+}
+
+// ending asks a context from time to time.
+type ending struct {
+	ctx   context.Context // nil: never ends
+	asked int
+	is    bool
+}
+
+// askEvery is how many steps lie between two questions.
+const askEvery = 1 << 12
+
+func (e *ending) reached() bool {
+	if e.asked++; e.asked%askEvery == 0 && e.ctx != nil {
+		e.is = e.ctx.Err() != nil
+	}
+	return e.is
 }
 
 func ascend(segs []Segment) bool {

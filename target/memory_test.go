@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -275,4 +276,31 @@ func BenchmarkWord(b *testing.B) {
 	for b.Loop() {
 		m.Word(0x20400)
 	}
+}
+
+// TestMemoryEnds: segments that overlap are cut no longer than the context lasts.
+func TestMemoryEnds(t *testing.T) {
+	asked := askedContext{Context: t.Context()}
+	var b Builder
+	b.Until(&asked)
+	const n = 1 << 17
+	for i := range uint64(n) {
+		b.Add((i*0x9e3779b1)%(1<<30), []byte{1, 2}, 0, PermUnknown)
+	}
+	if got := len(b.Memory(new(cpu.Arch)).Segments()); got >= n/2 || asked.times < 3 {
+		t.Errorf("%d segments of %d, and the context was asked %d times", got, n, asked.times)
+	}
+}
+
+// askedContext ends when it is asked the third time.
+type askedContext struct {
+	context.Context
+	times int
+}
+
+func (a *askedContext) Err() error {
+	if a.times++; a.times < 3 {
+		return nil
+	}
+	return context.Canceled
 }

@@ -46,7 +46,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if err != nil {
 		found.capture(capture.Name, "%v", err)
 	}
-	snap, err := read(file{name: capture.Name, data: data}, env, &found)
+	snap, err := read(ctx, file{name: capture.Name, data: data}, env, &found)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 
 // read decodes a core: what the notes say of threads and mappings, the memory that was
 // captured, then the binaries that were mapped.
-func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
+func read(ctx context.Context, f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	h, what := readHeader(f.data)
 	if what != "" {
 		return nil, f.errorf(0, "%s", what)
@@ -84,7 +84,7 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	if name := emulator(n.command); name != "" {
 		found.capture(f.name, "%s: a core of %s itself, not of the program that it ran; that one's is called qemu_PROGRAM_TIME_PID.core", f.name, name)
 	}
-	s := newSpace(&f, arch, segs.loads)
+	s := newSpace(ctx, &f, arch, segs.loads)
 	modules, arch := findModules(s, &n, env.Files, found)
 	snap := &target.Snapshot{
 		Arch: arch, OS: n.system.String(), Command: n.command, PID: n.pid,

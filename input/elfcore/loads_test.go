@@ -33,7 +33,7 @@ func TestBiases(t *testing.T) {
 			[][3]uint64{{0x7000000, 0x7001000, 0}, {0x7001000, 0x7003000, 0x1000}, {0x9000000, 0x9001000, 0}, {0x9001000, 0x9003000, 0x1000}}, []uint32{r, r | x, r, r | x}, []uint64{0x7000000, 0x9000000}},
 		"read as data only": {library, [][3]uint64{{0x7000000, 0x7006000, 0}}, []uint32{r}, nil},
 	} {
-		s := newSpace(&file{}, x86.Archs()[0], nil)
+		s := newSpace(t.Context(), &file{}, x86.Archs()[0], nil)
 		m := mapping{}
 		for i, f := range tt.mappings {
 			m.parts = append(m.parts, fileMapping{start: f[0], end: f[1], off: f[2]})
@@ -58,7 +58,7 @@ func TestMovedText(t *testing.T) {
 		there []byte
 		want  []uint64
 	}{{code, []uint64{0x500000}}, {[]byte{0x55, 0x90, 0x90, 0x90, 0xc3}, nil}} {
-		s := newSpace(&file{}, arch, []phdr{{vaddr: 0x500000, memsz: 0x1000, flags: 4}, {vaddr: 0x501000, memsz: 0x1000, flags: 5}, {vaddr: 0x502000, memsz: 0x1000, flags: 4}})
+		s := newSpace(t.Context(), &file{}, arch, []phdr{{vaddr: 0x500000, memsz: 0x1000, flags: 4}, {vaddr: 0x501000, memsz: 0x1000, flags: 5}, {vaddr: 0x502000, memsz: 0x1000, flags: 4}})
 		var b target.Builder
 		b.Add(0x501000, tt.there, uint64(len(tt.there)), target.PermRead|target.PermExec)
 		s.captured = b.Memory(arch)

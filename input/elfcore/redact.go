@@ -42,7 +42,7 @@ type Remains struct {
 func Redact(ctx context.Context, data []byte, env *input.Env, keep *Keep, w io.Writer) (Remains, error) {
 	var linked []target.Range
 	f := file{name: "core", data: data, needed: &linked}
-	if _, err := read(f, env, new(problems)); err != nil {
+	if _, err := read(ctx, f, env, new(problems)); err != nil {
 		return Remains{}, err
 	}
 	slices.SortFunc(linked, func(a, b target.Range) int { return cmp.Compare(a.Lo, b.Lo) })

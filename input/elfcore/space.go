@@ -2,6 +2,7 @@ package elfcore
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
@@ -9,6 +10,7 @@ import (
 
 // space is the address space of the program.
 type space struct {
+	ctx   context.Context // ends the making of memory
 	file  *file
 	arch  *cpu.Arch
 	loads []phdr
@@ -21,9 +23,10 @@ type space struct {
 	ranges *target.Memory
 }
 
-func newSpace(f *file, arch *cpu.Arch, loads []phdr) *space {
-	s := &space{file: f, arch: arch, loads: loads}
+func newSpace(ctx context.Context, f *file, arch *cpu.Arch, loads []phdr) *space {
+	s := &space{ctx: ctx, file: f, arch: arch, loads: loads}
 	var b target.Builder
+	b.Until(ctx)
 	s.add(&b)
 	s.captured = b.Memory(arch)
 	return s
@@ -41,6 +44,7 @@ func (s *space) memory(modules []*target.Module) *target.Memory {
 		return s.captured
 	}
 	var b target.Builder
+	b.Until(s.ctx)
 	if s.pages != nil {
 		s.add(&b) // what files have is not asked for
 	}
@@ -70,6 +74,7 @@ func (s *space) add(b *target.Builder) {
 func (s *space) mapped() *target.Memory {
 	if s.ranges == nil {
 		var b target.Builder
+		b.Until(s.ctx)
 		b.Grow(len(s.loads))
 		for _, p := range s.loads {
 			b.Add(p.vaddr&s.arch.AddrMask(), nil, p.memsz, p.perm())

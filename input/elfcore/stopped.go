@@ -13,14 +13,14 @@ import (
 
 // openStopped reads a process that a debugger's server has stopped, by what a core has of one: the auxiliary vector, the
 // table of mappings where the server reads files, else the dynamic linker's list.
-func openStopped(_ context.Context, p *input.Stopped, env *input.Env) (input.Stream, error) {
+func openStopped(ctx context.Context, p *input.Stopped, env *input.Env) (input.Stream, error) {
 	if p.Auxv == nil {
 		return nil, input.ErrUnrecognised
 	}
 	var found problems
 	f := file{name: p.Name, header: header{wide: p.Arch.ELF.Class == 2, big: p.Arch.BigEndian, machine: p.Arch.ELF.Machine}}
 	n := notes{command: p.Exec, pid: p.PID, auxv: readAuxv(p.Auxv, &f.header), linked: p.Libraries, file: p.File}
-	s := newStopped(&f, p, &n)
+	s := newStopped(ctx, &f, p, &n)
 	modules, arch := findModules(s, &n, env.Files, &found)
 	snap := &target.Snapshot{Arch: arch, OS: n.system.String(), Command: p.Exec, PID: p.PID, Threads: p.Threads,
 		Modules: modules, Memory: s.memory(modules), Fault: p.Fault, Issues: found.list}
@@ -34,8 +34,8 @@ func openStopped(_ context.Context, p *input.Stopped, env *input.Env) (input.Str
 
 // newStopped is the address space of a process, as far as mappings tell; else any address may be readable, and
 // only those of modules have permissions.
-func newStopped(f *file, p *input.Stopped, n *notes) *space {
-	s := &space{file: f, arch: p.Arch, pages: p.Memory}
+func newStopped(ctx context.Context, f *file, p *input.Stopped, n *notes) *space {
+	s := &space{ctx: ctx, file: f, arch: p.Arch, pages: p.Memory}
 	for _, m := range mappingsOf(p, n.auxv) {
 		perm := func(c string, flag uint32) uint32 {
 			if strings.Contains(m.Perms, c) {

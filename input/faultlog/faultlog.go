@@ -162,6 +162,7 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m 
 	m.arch = p.Arch
 	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.system(), Modules: p.Modules, Issues: p.Issues}
 	var b target.Builder
+	b.Until(ctx)
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
 	w.addMemory(&b, p.Arch)
 	mem := b.Memory(p.Arch)

@@ -248,6 +248,7 @@ func (w *words) recordReport(ctx context.Context, log *console.Log, env *input.E
 		r.Title = o.name
 	}
 	var b target.Builder
+	b.Until(ctx)
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
 	lost := o.addMemory(&b)
 	r.Thread = target.Thread{Crashed: !o.task, Memory: b.Memory(p.Arch)}

@@ -15,6 +15,7 @@ import (
 // the reports are. Issues say where memory or binaries do not go with the log.
 func finish(ctx context.Context, snap *target.Snapshot, ram *input.RAM) {
 	var b target.Builder
+	b.Until(ctx)
 	_ = firmware.AddRAM(&b, ram) // the reports have said what is wrong with the files
 	snap.Memory = b.Memory(snap.Arch)
 	if kernel := rtos.AddTasks(ctx, snap); snap.OS == "" {

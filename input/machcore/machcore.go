@@ -61,7 +61,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if err != nil {
 		c.issue("%v", err)
 	}
-	snap, err := c.read()
+	snap, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (c *core) errorf(off int64, format string, args ...any) error {
 	return &input.Error{Path: c.name, Offset: off, Reason: fmt.Sprintf(format, args...)}
 }
 
-func (c *core) read() (*target.Snapshot, error) {
+func (c *core) read(ctx context.Context) (*target.Snapshot, error) {
 	h, what := readHeader(c.data)
 	if what != "" {
 		return nil, c.errorf(0, "%s", what)
@@ -90,7 +90,7 @@ func (c *core) read() (*target.Snapshot, error) {
 	if len(threads) == 0 {
 		return nil, c.errorf(int64(h.headerSize()), "a core without any thread's registers (LC_THREAD)")
 	}
-	c.mem = c.memory()
+	c.mem = c.memory(ctx)
 	snap := &target.Snapshot{Arch: arch, OS: "macOS", Threads: threads, Memory: c.mem, Modules: c.modules(), Fault: c.fault, CodeMask: c.codeMask()}
 	if snap.CodeMask == 0 {
 		snap.CodeMask = darwin.CodeMask(arch)
@@ -101,8 +101,9 @@ func (c *core) read() (*target.Snapshot, error) {
 }
 
 // memory is what the segments hold. The part of a segment that the file leaves out was all zeros.
-func (c *core) memory() *target.Memory {
+func (c *core) memory(ctx context.Context) *target.Memory {
 	var b target.Builder
+	b.Until(ctx)
 	cut := 0
 	for _, l := range c.commands.loads {
 		size := min(l.filesize, l.size)

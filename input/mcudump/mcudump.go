@@ -90,6 +90,7 @@ func (d *dump) snapshot(ctx context.Context, env *input.Env) (snap *target.Snaps
 			break
 		}
 		var b target.Builder
+		b.Until(ctx)
 		for _, piece := range d.pieces {
 			b.Add(piece.addr, piece.bytes, 0, target.PermUnknown)
 		}

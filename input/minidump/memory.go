@@ -1,6 +1,7 @@
 package minidump
 
 import (
+	"context"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
@@ -49,8 +50,9 @@ func (d *dump) captured64(runs []run) []run {
 }
 
 // memoryOf is what was captured, over the pages of the modules' files that nobody can have written to.
-func memoryOf(arch *cpu.Arch, runs []run, modules []*target.Module) *target.Memory {
+func memoryOf(ctx context.Context, arch *cpu.Arch, runs []run, modules []*target.Module) *target.Memory {
 	var b target.Builder
+	b.Until(ctx)
 	for _, m := range modules {
 		b.AddConstant(m)
 	}

@@ -50,7 +50,7 @@ type microdump struct {
 	crash    crash
 }
 
-func readMicrodump(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+func readMicrodump(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	if !strings.HasSuffix(log.Line(at), beginMicrodump) {
 		return nil, at + 1
 	}
@@ -72,7 +72,7 @@ func readMicrodump(_ context.Context, log *console.Log, at int, env *input.Env) 
 		}
 	}
 	m.dump.room = newRoom(size)
-	return m.report(env, pid), next
+	return m.report(ctx, env, pid), next
 }
 
 // processOf is the process in what logcat puts before a line, "F/google-breakpad(11976): ", "" where the line has no such.
@@ -193,7 +193,7 @@ func (m *microdump) arch(archs cpu.Set) *cpu.Arch {
 }
 
 // report makes the report of the thread.
-func (m *microdump) report(env *input.Env, pid string) *console.Report {
+func (m *microdump) report(ctx context.Context, env *input.Env, pid string) *console.Report {
 	arch := m.arch(env.Archs)
 	if arch == nil {
 		return console.Refused("microdump", "a microdump of a processor that is not supported: "+strconv.Quote(m.cpu))
@@ -204,7 +204,7 @@ func (m *microdump) report(env *input.Env, pid string) *console.Report {
 	}
 	sys := system{arch: arch, os: osName(m.platform), platform: m.platform}
 	snap := &target.Snapshot{Arch: arch, OS: sys.os, Threads: []target.Thread{{Regs: regs, Crashed: true}}}
-	m.dump.fill(snap, env, &finder{arch: arch, runs: m.runs, maps: m.maps}, m.listed)
+	m.dump.fill(ctx, snap, env, &finder{arch: arch, runs: m.runs, maps: m.maps}, m.listed)
 	snap.Fault = m.crash.fault(&sys)
 	r := console.Whole(snap)
 	r.Title = strings.TrimSpace("microdump " + m.product)

@@ -48,7 +48,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if broken != nil {
 		d.issue("%v", broken)
 	}
-	snap, err := d.read(env)
+	snap, err := d.read(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 }
 
 // read makes the snapshot of a dump.
-func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
+func (d *dump) read(ctx context.Context, env *input.Env) (*target.Snapshot, error) {
 	sys, err := d.system(env.Archs)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
 	runs := d.captured()
-	d.fill(snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps(), os: sys.os}, d.listed)
+	d.fill(ctx, snap, env, &finder{arch: d.variant(sys.arch, env.Archs, runs), runs: runs, maps: d.maps(), os: sys.os}, d.listed)
 	if snap.Fault = crash.fault(&sys); snap.Fault != nil {
 		snap.Fault.Says = d.says()
 	}
@@ -79,11 +79,11 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 }
 
 // fill adds modules and memory to a snapshot, and what was wrong with the dump.
-func (d *dump) fill(snap *target.Snapshot, env *input.Env, f *finder, listed iter.Seq[*module]) {
+func (d *dump) fill(ctx context.Context, snap *target.Snapshot, env *input.Env, f *finder, listed iter.Seq[*module]) {
 	runs := f.runs
-	f.dump, f.files, f.memory, f.runs = d, env.Files, memoryOf(f.arch, runs, nil), sorted(runs)
+	f.dump, f.files, f.memory, f.runs = d, env.Files, memoryOf(ctx, f.arch, runs, nil), sorted(runs)
 	snap.Modules, snap.Arch = f.modules(listed)
-	snap.Memory = memoryOf(snap.Arch, runs, snap.Modules)
+	snap.Memory = memoryOf(ctx, snap.Arch, runs, snap.Modules)
 	if snap.Command == "" && len(snap.Modules) > 0 {
 		snap.Command = f.program
 	}

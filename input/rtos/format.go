@@ -34,6 +34,7 @@ func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stre
 	}
 	snap := &target.Snapshot{Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
 	var b target.Builder
+	b.Until(ctx)
 	snap.Issues = append(snap.Issues, firmware.AddRAM(&b, ram)...)
 	snap.Memory = b.Memory(p.Arch)
 	snap.SortModules()

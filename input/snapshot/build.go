@@ -31,7 +31,7 @@ func (b *builder) snapshot(ctx context.Context, r *record) (*target.Snapshot, er
 		return nil, fmt.Errorf("no arch is stated and no binary tells it")
 	}
 	snap := &target.Snapshot{
-		Arch: arch, OS: r.os, Memory: memory(r, arch), Modules: set.modules,
+		Arch: arch, OS: r.os, Memory: memory(ctx, r, arch), Modules: set.modules,
 		CodeMask: codeMask(r),
 	}
 	for _, text := range r.issues {
@@ -124,8 +124,10 @@ func (b *builder) wanted(r *record) (stated, error) {
 	return stated{}, fmt.Errorf("unknown processor: arch %q, endian %q, abi %q", r.arch, r.endian, r.abi)
 }
 
-func memory(r *record, arch *cpu.Arch) *target.Memory {
+func memory(ctx context.Context, r *record, arch *cpu.Arch) *target.Memory {
 	var b target.Builder
+	b.Until(ctx)
+	b.Grow(len(r.memory))
 	for _, c := range r.memory {
 		b.Add(c.base&arch.AddrMask(), c.bytes, 0, target.PermUnknown)
 	}

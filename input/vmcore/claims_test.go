@@ -21,7 +21,7 @@ func TestKdumpClaims(t *testing.T) {
 		le.PutUint32(head[436:], 2*pages/8/block)
 		bitmap := bytes.Repeat([]byte{bits}, pages/8)
 		dump := slices.Concat(head, bitmap, bitmap)
-		d, err := readKdump("dump", dump, nil)
+		d, err := readKdump(t.Context(), "dump", dump, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
@@ -117,7 +118,7 @@ func part(data []byte, off, n uint64) []byte {
 const maxSegments = 1 << 20
 
 // readELF reads an ELF vmcore.
-func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
+func readELF(ctx context.Context, name string, data []byte, archs cpu.Set) (*dump, error) {
 	h, ok := readHeader(data)
 	d := &dump{name: name}
 	if !ok {
@@ -132,6 +133,7 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 		n = uint64(r.U32())
 	}
 	var b target.Builder
+	b.Until(ctx)
 	missing, shift := uint64(0), h.shift(data, n)
 	for i := range min(n, maxSegments, uint64(len(data))/h.phentsize) {
 		s := h.segment(data, i)

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -149,7 +150,7 @@ func is64(machine string) bool {
 
 // readKdump reads a kdump-compressed dump of one file, or of several. Its header is no witness of the
 // processor: QEMU writes i686 or x86_64 for all.
-func readKdump(name string, data []byte, others [][]byte) (*dump, error) {
+func readKdump(ctx context.Context, name string, data []byte, others [][]byte) (*dump, error) {
 	h, ok := readKdumpHeader(data)
 	d := &dump{name: name}
 	if !ok {
@@ -161,7 +162,9 @@ func readKdump(name string, data []byte, others [][]byte) (*dump, error) {
 		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[packedBlock][]byte)}
 	k.rank()
 	k.join(d, append([][]byte{data}, others...))
-	d.physical = k.memory(d).Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
+	b := k.memory(d)
+	b.Until(ctx)
+	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
 	d.info = vmcoreinfo.Parse(part(data, h.info[0], h.info[1]))
 	d.notes = append(d.notes, noteSegment{part(data, h.notes[0], h.notes[1]), elfHeader{wide: h.wide, big: big}})
 	return d, nil

@@ -40,6 +40,7 @@ type translation struct {
 func (t translation) space(k identity) (space, error) {
 	all, err := t.mappings(k)
 	var b target.Builder
+	b.Until(t.ctx)
 	for _, m := range all {
 		perm := target.PermUnknown
 		if m.Write || m.Exec {
@@ -98,6 +99,7 @@ func (t translation) tables(k identity) (paging.Tables, bool) {
 // words is physical memory in the byte order of the processor.
 func (t translation) words() *target.Memory {
 	var b target.Builder
+	b.Until(t.ctx)
 	b.Grow(len(t.physical.Segments()))
 	for i := range t.physical.Segments() {
 		if s := &t.physical.Segments()[i]; s.Paged() {

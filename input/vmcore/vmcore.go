@@ -74,15 +74,16 @@ func read(ctx context.Context, c *input.Capture, data []byte, archs cpu.Set) (*d
 	case err != nil:
 		return nil, err
 	case bytes.HasPrefix(data, []byte(kdumpMagic)):
-		return readKdump(c.Name, data, rest)
+		return readKdump(ctx, c.Name, data, rest)
 	}
-	return readELF(c.Name, data, archs)
+	return readELF(ctx, c.Name, data, archs)
 }
 
 // openMemory reads physical memory without a header.
 func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
 	d := dump{}
 	var b target.Builder
+	b.Until(ctx)
 	for i := range ram.Regions {
 		d.name = ram.Regions[i].Name
 		for addr, run := range ram.Regions[i].Runs {
