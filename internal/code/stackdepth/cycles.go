@@ -1,0 +1,98 @@
+package stackdepth
+
+import (
+	"slices"
+	"strings"
+)
+
+// cycle is a recursion: functions each of which calls each other one, directly or not.
+type cycle struct {
+	nodes []int
+	// frames is how many frames of each function are on the stack at a time, as the user says; 0: nobody does.
+	frames   int64
+	finished int // of nodes
+	// With frames: what the recursion takes until the last function calls out of it, which is exit.
+	bytes int64
+	exit  int
+}
+
+// findCycles finds the recursions, and the parts of the graph in which pointers may lead back.
+func (g *graph) findCycles() {
+	known, n := g.components(func(e *edge) bool { return !e.how.assumed() })
+	members := make([][]int, n)
+	for i, c := range known {
+		members[c] = append(members[c], i)
+	}
+	for _, list := range members {
+		if len(list) > 1 || g.callsItself(list[0]) {
+			g.addCycle(list)
+		}
+	}
+	loops, _ := g.components(func(*edge) bool { return true })
+	for i, l := range loops {
+		g.nodes[i].loop = l
+	}
+	g.openLoops()
+}
+
+func (g *graph) callsItself(i int) bool {
+	return slices.ContainsFunc(g.nodes[i].edges, func(e edge) bool { return e.to == i && !e.how.assumed() })
+}
+
+// addCycle notes a recursion, which is open unless the user bounds it.
+func (g *graph) addCycle(list []int) {
+	c := cycle{nodes: list}
+	for _, i := range list {
+		n := &g.nodes[i]
+		if v, ok := of(g.notes.recursions, n.name, n.use.Entry.PC); ok {
+			c.frames = v
+		}
+		n.cycle = len(g.cycles) + 1
+	}
+	if c.frames == 0 {
+		first := &g.nodes[list[0]]
+		for _, i := range list {
+			g.nodes[i].open = append(g.nodes[i].open, len(g.opens))
+		}
+		g.addOpen(Open{Kind: Recursion, Function: first.name, At: first.use.Entry.PC, Why: g.members(list), Close: "recursion " + first.name + " FRAMES"})
+	}
+	g.cycles = append(g.cycles, c)
+}
+
+// named bounds the functions of a recursion that are named.
+const named = 8
+
+// members names the functions of a recursion.
+func (g *graph) members(list []int) string {
+	if len(list) == 1 {
+		return "calls itself"
+	}
+	var b strings.Builder
+	for k, i := range list[:min(named, len(list))] {
+		if k > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(g.nodes[i].name)
+	}
+	if len(list) > named {
+		b.WriteString(", …")
+	}
+	return "call each other: " + b.String()
+}
+
+// openLoops notes the calls through pointers that may lead back to the caller.
+func (g *graph) openLoops() {
+	for i := range g.nodes {
+		if i == g.pointer && i > 0 {
+			continue
+		}
+		n := &g.nodes[i]
+		for k := range n.edges {
+			e := &n.edges[k]
+			if e.how.assumed() && g.nodes[e.to].loop == n.loop {
+				g.open(i, Open{Kind: PossibleRecursion, At: e.site, Why: "a call through a pointer, which may lead back here",
+					Close: "call " + hex(e.site) + " -> NAME, NAME"})
+			}
+		}
+	}
+}
