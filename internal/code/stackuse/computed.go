@@ -2,7 +2,6 @@ package stackuse
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -23,7 +22,7 @@ func (w *walk) computed(s *dataflow.Step) int64 {
 	switch {
 	case in.Op == cpu.OpAddImm:
 		return from + in.Imm
-	case in.Op == cpu.OpAndImm && in.Imm < 0 && -in.Imm&(-in.Imm-1) == 0:
+	case in.Op == cpu.OpAndImm && alignment(in.Imm):
 		w.dynamic = w.dynamic || -in.Imm > int64(w.code.Arch.StackAlign)
 		return w.aligned(from, -in.Imm)
 	case in.Op == cpu.OpSub:
@@ -46,6 +45,9 @@ func raises(in *cpu.Insn) bool {
 
 // maxBound is the largest array that a bound on a register is believed to make: what only the width of a number bounds is open.
 const maxBound = 1 << 16
+
+// alignment tells whether a mask clears low bits alone.
+func alignment(mask int64) bool { return mask < 0 && -mask&(-mask-1) == 0 }
 
 // aligned is the lowest place of SP that an alignment makes of a place. The CFA is a multiple of the ABI's
 // alignment.
@@ -109,62 +111,3 @@ func (w *walk) writes(s *dataflow.Step, low int64) int64 {
 
 // redZone is how far below SP the System V ABI for AMD64 lets a function write; other ABIs have less.
 const redZone = 128
-
-// most keeps how large registers may be, within a block.
-type most struct {
-	known cpu.RegSet
-	at    [cpu.MaxRegs]int64
-}
-
-func (m *most) reset() { m.known = 0 }
-
-// of is the largest number that a register may hold.
-func (m *most) of(r cpu.Reg, st *absint.State) (int64, bool) {
-	if v := st.Get(r); v.Kind == absint.Constant && v.Base != absint.FromWritable && v.Off >= 0 {
-		return v.Off, true
-	}
-	if r == cpu.NoReg || !m.known.Has(r) {
-		return 0, false
-	}
-	return m.at[r], true
-}
-
-// step takes in what an instruction says: a mask, a byte or a half that is loaded, and what is added to or shifted.
-func (m *most) step(s *dataflow.Step, arch *cpu.Arch) {
-	in := s.In
-	v, ok := m.result(in, s.Before, arch)
-	for set := m.known; set != 0; set = set.Without(set.First()) {
-		if in.Writes(set.First()) || in.Op == cpu.OpCall {
-			m.known = m.known.Without(set.First())
-		}
-	}
-	if ok && in.Dst < cpu.MaxRegs && in.Flags&cpu.FlagConditional == 0 && v >= 0 && v < maxBound {
-		m.known = m.known.With(in.Dst)
-		m.at[in.Dst] = v
-	}
-}
-
-func (m *most) result(in *cpu.Insn, st *absint.State, arch *cpu.Arch) (int64, bool) {
-	src, known := m.of(in.Src, st)
-	switch in.Op {
-	case cpu.OpAndImm:
-		if in.Imm >= 0 && (!known || in.Imm < src) {
-			return in.Imm, true
-		}
-		return src, known
-	case cpu.OpLoad:
-		return 1<<(8*(in.Size&7)) - 1, (in.Size == 1 || in.Size == 2) && in.Flags&cpu.FlagSigned == 0 && in.Dst2 == cpu.NoReg
-	case cpu.OpMove:
-		return src, known
-	case cpu.OpAddImm:
-		return src + in.Imm, known && in.Imm >= 0
-	case cpu.OpShlImm:
-		return src << (in.Imm & 31), known && in.Imm < 31
-	case cpu.OpShrImm:
-		return src >> (in.Imm & 63), known
-	case cpu.OpAdd:
-		other, ok := m.of(in.Src2, st)
-		return src + other<<(in.Scale&7), known && ok && in.Flags&cpu.FlagSigned == 0
-	}
-	return 0, false
-}

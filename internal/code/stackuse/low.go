@@ -20,10 +20,11 @@ type walk struct {
 	sp   cpu.Reg
 
 	// symbols are the lowest places of SP where the analysis has a symbol for it, blocks those at the beginnings
-	// of blocks to which SP comes with several values; ends are those behind the last instruction of each block.
+	// of blocks to which SP comes with several values, or one that is none of the analysis; ends are those behind the last instruction of each
+	// block.
 	symbols map[absint.Base]int64
-	blocks  map[uint64]int64
-	ends    map[uint64]int64
+	blocks  map[uint64]spot
+	ends    map[uint64]spot
 	// top is where SP stands highest that the code sets to a number: the stack of a program's beginning.
 	top    int64
 	hasTop bool
@@ -33,11 +34,17 @@ type walk struct {
 	raised map[absint.Base]bool
 
 	most  most
+	masks masks
 	block uint64 // the beginning of the block at hand
-	low   int64  // where SP stands before the step at hand, at the lowest
-	lost  bool   // SP has a value of which nothing is known
-	probe int64  // SP behind the stack probes of the block at hand, 0: there are none
+	spot
+	probe int64 // SP behind the stack probes of the block at hand, 0: there are none
 	outcome
+}
+
+// spot is where SP stands: at low, at the lowest; lost: nobody knows where.
+type spot struct {
+	low  int64
+	lost bool
 }
 
 // outcome is what one pass finds.
@@ -51,7 +58,7 @@ type outcome struct {
 }
 
 func newWalk(code *analyses.Image, f *dataflow.Function) *walk {
-	return &walk{code: code, f: f, sp: code.Arch.SP, symbols: map[absint.Base]int64{}, blocks: map[uint64]int64{}, ends: map[uint64]int64{},
+	return &walk{code: code, f: f, sp: code.Arch.SP, symbols: map[absint.Base]int64{}, blocks: map[uint64]spot{}, ends: map[uint64]spot{},
 		raised: map[absint.Base]bool{}}
 }
 
@@ -86,35 +93,31 @@ func (w *walk) edges() {
 		if !several {
 			return
 		}
-		low, known := w.place(st.Regs[w.sp])
-		if !known {
-			low = w.ends[from]
+		end := w.ends[from]
+		if low, known := w.place(st.Regs[w.sp]); known {
+			end = spot{low: low}
 		}
-		if low < was {
-			w.blocks[to] = low
-		}
+		w.blocks[to] = spot{min(was.low, end.low), was.lost || end.lost}
 	})
 }
 
 // begin is the place of SP at the beginning of a block.
 func (w *walk) begin(s *dataflow.Step) {
-	w.block, w.lost = s.PC, false
+	w.block, w.spot = s.PC, spot{}
 	w.most.reset()
+	w.masks.reset()
 	w.probe = w.probes(s)
 	v := s.Before.Regs[w.sp]
-	low, known := w.place(v)
-	switch {
-	case known:
-		w.lost = v.Kind == absint.StartRelative && w.raised[v.Base]
-	case v.Kind == absint.Unknown:
-		w.several = true
-		if low, known = w.blocks[s.PC]; !known {
-			w.blocks[s.PC] = 0
-		}
-	default:
-		w.lost = foreign(v)
+	if low, known := w.place(v); known {
+		w.spot = spot{low, v.Kind == absint.StartRelative && w.raised[v.Base]}
+		return
 	}
-	w.low = low
+	w.several = true
+	if at, known := w.blocks[s.PC]; known {
+		w.spot = at
+	} else {
+		w.blocks[s.PC] = spot{}
+	}
 }
 
 // foreign tells whether SP has a value that tells nothing of where it was on entry.
@@ -143,14 +146,15 @@ func (w *walk) step(s *dataflow.Step) {
 		w.lowest = min(w.lowest, before-int64(w.code.Arch.RegSize))
 	}
 	w.most.step(s, w.code.Arch)
-	w.ends[w.block] = w.low
+	w.masks.step(s, w)
+	w.ends[w.block] = w.spot
 }
 
 // behind is the place of SP behind an instruction.
 func (w *walk) behind(s *dataflow.Step) int64 {
 	was, v := s.Before.Regs[w.sp], s.After.Regs[w.sp]
 	switch {
-	case v == was && v.Kind != absint.Unknown && !w.computes(s):
+	case v == was && v.Kind != absint.Unknown && v.Kind != absint.OtherStack && !w.computes(s):
 		return w.low
 	case v.RelativeTo(w.sp):
 		w.lost = false
@@ -158,6 +162,9 @@ func (w *walk) behind(s *dataflow.Step) int64 {
 		return w.fixed(s, v)
 	case v == s.Named && v.Kind != absint.Unknown:
 		low := w.computed(s)
+		if w.probe != 0 {
+			low = max(low, w.probe)
+		}
 		w.raised[v.Base] = s.In.Op == cpu.OpAdd
 		w.lost = w.lost || w.raised[v.Base]
 		if known, ok := w.symbols[v.Base]; !ok || low < known {
@@ -170,7 +177,13 @@ func (w *walk) behind(s *dataflow.Step) int64 {
 	if low, known := w.place(v); known {
 		return low
 	}
-	w.lost = w.lost || foreign(v)
+	if low, known := w.masks.of(s.In); known {
+		return low
+	}
+	if by, ok := w.code.Arch.Moved(s.In); ok {
+		return w.low + by
+	}
+	w.lost = w.lost || foreign(v) && s.In.Writes(w.sp)
 	return w.low
 }
 
