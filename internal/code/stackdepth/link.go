@@ -156,9 +156,15 @@ func (g *graph) connect(from int, c *stackuse.Call, to int, how How) {
 	n.edges = append(n.edges, edge{site: c.Site.PC, depth: c.Depth + n.extra, to: to, how: how})
 }
 
+// maxOpen bounds what is listed of one function.
+const maxOpen = 64
+
 // open notes what is not known of a function, each kind of thing once for each place.
 func (g *graph) open(i int, o Open) {
 	n := &g.nodes[i]
+	if len(n.open) >= maxOpen {
+		return // there are enough for "at least"
+	}
 	o.Function = n.name
 	if o.Close == "" {
 		o.Close = "bound " + n.name + " BYTES"

@@ -182,7 +182,9 @@ func (g *graph) path(i int) (list []Frame) {
 		n := &g.nodes[i]
 		if n.cycle > 0 && g.cycles[n.cycle-1].frames > 0 {
 			c := &g.cycles[n.cycle-1]
-			list = append(list, Frame{Name: n.name, At: n.use.Entry.PC, Bytes: c.bytes, Times: c.frames, How: "recursion"})
+			if c.bytes > 0 {
+				list = append(list, Frame{Name: n.name, At: n.use.Entry.PC, Bytes: c.bytes, Times: c.frames, How: "recursion"})
+			}
 			i = c.exit
 			n = &g.nodes[i]
 		}

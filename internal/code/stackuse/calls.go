@@ -87,12 +87,49 @@ func (w *walk) through(c Call, s *dataflow.Step) {
 		w.add(c, to)
 		return
 	}
-	if c.To = dataflow.CallTargets(w.f, s.Addr); len(c.To) > 0 {
+	if c.To = w.byWays(s); len(c.To) > 0 {
 		c.Sure = true
 	} else {
-		c.To, c.Sure = dataflow.TableTargets(w.f, dataflow.Through(w.f, s.Before, s.In), s.Mode)
+		c.To, c.Sure = w.ofTable(dataflow.Through(w.f, s.Before, s.In), s.Mode)
 	}
 	w.calls = append(w.calls, c)
+}
+
+// Bounds of what one function's calls through pointers may cost: calls of which the ways are followed, and targets in tables.
+const (
+	maxFollowed = 64
+	maxListed   = 4096
+)
+
+// byWays are the targets of a call, way by way.
+func (w *walk) byWays(s *dataflow.Step) []disasm.Addr {
+	if s.In.Flags&cpu.FlagMemory != 0 || w.followed >= maxFollowed {
+		return nil
+	}
+	w.followed++
+	return dataflow.CallTargets(w.f, s.Addr)
+}
+
+// ofTable are the targets in a table. The calls of one table share them.
+func (w *walk) ofTable(v absint.Value, mode cpu.Mode) (to []disasm.Addr, bounded bool) {
+	if v.Kind != absint.TableElement {
+		return nil, false
+	}
+	t, met := w.tables[v]
+	if !met {
+		t.to, t.bounded = dataflow.TableTargets(w.f, v, mode)
+		w.tables[v] = t
+	}
+	if w.listed += len(t.to); w.listed > maxListed {
+		return nil, false
+	}
+	return t.to, t.bounded
+}
+
+// tableTargets are the functions in a table.
+type tableTargets struct {
+	to      []disasm.Addr
+	bounded bool
 }
 
 // jumped notes a jump out of the function.
@@ -129,7 +166,7 @@ func (w *walk) leaves(c Call, s *dataflow.Step, v absint.Value) {
 		w.add(c, to)
 		return
 	case v.Kind == absint.TableElement:
-		if list, _ := dataflow.TableTargets(w.f, v, s.Mode); len(list) > 0 && dataflow.RunsAt(w.f, list[0]) {
+		if list, _ := w.ofTable(v, s.Mode); len(list) > 0 && dataflow.RunsAt(w.f, list[0]) {
 			return
 		}
 	}

@@ -33,6 +33,8 @@ type walk struct {
 	// frame whose size a register of the caller's kept through a call (GCC's -fipa-ra).
 	raised map[absint.Base]bool
 
+	tables map[absint.Value]tableTargets
+
 	most  most
 	masks masks
 	block uint64 // the beginning of the block at hand
@@ -53,13 +55,15 @@ type outcome struct {
 	dynamic       bool
 	several       bool // some block has several places of SP
 	steps         int
+	followed      int // calls whose ways were followed
+	listed        int // targets in tables
 	calls         []Call
 	doubts        []Doubt
 }
 
 func newWalk(code *analyses.Image, f *dataflow.Function) *walk {
 	return &walk{code: code, f: f, sp: code.Arch.SP, symbols: map[absint.Base]int64{}, blocks: map[uint64]spot{}, ends: map[uint64]spot{},
-		raised: map[absint.Base]bool{}}
+		raised: map[absint.Base]bool{}, tables: map[absint.Value]tableTargets{}}
 }
 
 // maxPasses bounds the passes: each loop in which SP moves goes on for ever.
