@@ -90,8 +90,8 @@ func (w *walk) probes(s *dataflow.Step) int64 {
 // maxProbe bounds the instructions of a loop of stack probes.
 const maxProbe = 8
 
-// writes is the lowest place that an instruction writes, or whose address it computes, where SP stands at low: the
-// red zone, which code of the same function may write through the address.
+// writes is the lowest place that an instruction writes, where SP stands at low; where the ABI has a red zone, also one whose address the
+// instruction computes: code of the same function may write there through the address.
 func (w *walk) writes(s *dataflow.Step, low int64) int64 {
 	at, in := low, s.In
 	switch in.Op {
@@ -102,12 +102,17 @@ func (w *walk) writes(s *dataflow.Step, low int64) int64 {
 			at = min(at, v.Off)
 		}
 	case cpu.OpAddImm, cpu.OpSub:
-		if v := s.After.Get(in.Dst); in.Dst != w.sp && in.Dst != cpu.NoReg && v.RelativeTo(w.sp) {
+		if v := s.After.Get(in.Dst); in.Dst != w.sp && in.Dst != cpu.NoReg && v.RelativeTo(w.sp) && w.hasRedZone() {
 			at = min(at, v.Off)
 		}
 	}
 	return max(at, low-redZone)
 }
 
-// redZone is how far below SP the System V ABI for AMD64 lets a function write; other ABIs have less.
+// redZone is how far below SP the ABIs of AMD64 and of Apple's AArch64 let a function write; others let no function do so.
 const redZone = 128
+
+func (w *walk) hasRedZone() bool {
+	arch, system := w.code.Arch, w.code.Img.System
+	return arch.AddrSize == 8 && (arch.CallPushesRA && system != "windows" || system == "darwin")
+}

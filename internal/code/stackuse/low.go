@@ -18,29 +18,31 @@ type walk struct {
 	code *analyses.Image
 	f    *dataflow.Function
 	sp   cpu.Reg
-
-	// symbols are the lowest places of SP where the analysis has a symbol for it, blocks those at the beginnings
-	// of blocks to which SP comes with several values, or one that is none of the analysis; ends are those behind the last instruction of each
-	// block.
-	symbols map[absint.Base]int64
-	blocks  map[uint64]spot
-	ends    map[uint64]spot
-	// top is where SP stands highest that the code sets to a number: the stack of a program's beginning.
-	top    int64
-	hasTop bool
-	fresh  bool // the instruction before has set SP to a number
-	// raised are the symbols of SP behind an addition of what is not known: as an end of a function takes back a large
-	// frame whose size a register of the caller's kept through a call (GCC's -fipa-ra).
-	raised map[absint.Base]bool
-
+	places
 	tables map[absint.Value]tableTargets
 
 	most  most
 	masks masks
 	block uint64 // the beginning of the block at hand
 	spot
+	fresh bool  // the instruction before has set SP to a number
 	probe int64 // SP behind the stack probes of the block at hand, 0: there are none
 	outcome
+}
+
+// places are what the passes have found of SP where the analysis does not tell. symbols are its lowest places where the analysis has a
+// symbol for it, blocks those at the beginnings of blocks to which SP comes with several values, or one that is none of the
+// analysis; ends are those behind the last instruction of each block.
+type places struct {
+	symbols map[absint.Base]int64
+	blocks  map[uint64]spot
+	ends    map[uint64]spot
+	// top is where SP stands highest that the code sets to a number: the stack of a program's beginning.
+	top    int64
+	hasTop bool
+	// raised are the symbols of SP behind an addition of what is not known: as an end of a function takes back a large
+	// frame whose size a register of the caller's kept through a call (GCC's -fipa-ra).
+	raised map[absint.Base]bool
 }
 
 // spot is where SP stands: at low, at the lowest; lost: nobody knows where.
@@ -62,8 +64,8 @@ type outcome struct {
 }
 
 func newWalk(code *analyses.Image, f *dataflow.Function) *walk {
-	return &walk{code: code, f: f, sp: code.Arch.SP, symbols: map[absint.Base]int64{}, blocks: map[uint64]spot{}, ends: map[uint64]spot{},
-		raised: map[absint.Base]bool{}, tables: map[absint.Value]tableTargets{}}
+	return &walk{code: code, f: f, sp: code.Arch.SP, tables: map[absint.Value]tableTargets{}, places: places{
+		symbols: map[absint.Base]int64{}, blocks: map[uint64]spot{}, ends: map[uint64]spot{}, raised: map[absint.Base]bool{}}}
 }
 
 // maxPasses bounds the passes: each loop in which SP moves goes on for ever.
