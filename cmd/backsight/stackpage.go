@@ -18,11 +18,11 @@ func writeStackPage(w io.Writer, r *stackResult) error {
 		x := &r.Roots[i]
 		if b, ok := r.Tree.Of(x.At); ok {
 			block := blockOf(&b)
-			block.Name = fmt.Sprintf("%s %s: %s%d bytes%s", x.Kind, x.Name, atLeast(x.Open), x.Depth, margin(x))
+			block.Name = fmt.Sprintf("%s %s: %s%d bytes%s", x.Kind, x.Name, atLeast(x.OpenCount), x.Depth, margin(x))
 			roots = append(roots, block)
 		}
 	}
-	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(openOf(r)))}
+	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(r.Below))}
 	_, err := w.Write(render.AppendIcicle(nil, "Stacks of "+r.Path, facts, roots))
 	return err
 }

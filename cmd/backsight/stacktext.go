@@ -41,7 +41,7 @@ func writeStackText(w io.Writer, r *stackResult) error {
 // writeRoot writes the deepest path of a stack.
 func writeRoot(out io.Writer, r *stackResult, i int) {
 	x := &r.Roots[i]
-	fmt.Fprintf(out, "\n%s %s: %s%d bytes%s\n", x.Kind, short(x.Name), atLeast(x.Open), x.Depth, margin(x))
+	fmt.Fprintf(out, "\n%s %s: %s%d bytes%s\n", x.Kind, short(x.Name), atLeast(x.OpenCount), x.Depth, margin(x))
 	for k := range x.Path[:min(shownFrames, len(x.Path))] {
 		f := &x.Path[k]
 		how := ""
@@ -80,8 +80,8 @@ func margin(x *backsight.StackRoot) string {
 	}
 }
 
-func atLeast(open []int) string {
-	if len(open) > 0 {
+func atLeast(open int) string {
+	if open > 0 {
 		return "at least "
 	}
 	return ""
@@ -104,7 +104,7 @@ func writeInterrupts(out io.Writer, x *backsight.StackRoot) {
 
 // writeOpen writes what is open below the roots, and how to close it.
 func writeOpen(out io.Writer, r *stackResult) {
-	list := openOf(r)
+	list := r.Below
 	if len(list) == 0 {
 		return
 	}
@@ -120,15 +120,6 @@ func writeOpen(out io.Writer, r *stackResult) {
 	if n := len(list) - shownOpen; n > 0 {
 		fmt.Fprintf(out, "  and %d more: -f json has all\n", n)
 	}
-}
-
-// openOf are the numbers of what is open below some root, in order.
-func openOf(r *stackResult) (list []int) {
-	for i := range r.Roots {
-		list = append(list, r.Roots[i].Open...)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // writeLargest writes the functions that take most by themselves.

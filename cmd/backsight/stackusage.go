@@ -121,7 +121,7 @@ type stackResult struct {
 // exceeds tells whether a stack may get deeper than so many bytes.
 func (r *stackResult) exceeds(most int64) bool {
 	for i := range r.Roots {
-		if r.Roots[i].Depth > most || len(r.Roots[i].Open) > 0 {
+		if r.Roots[i].Depth > most || r.Roots[i].OpenCount > 0 {
 			return true
 		}
 	}

@@ -28,11 +28,33 @@ func (g *graph) findCycles() {
 			g.addCycle(list)
 		}
 	}
-	loops, _ := g.components(func(*edge) bool { return true })
+	loops, count := g.components(func(*edge) bool { return true })
 	for i, l := range loops {
 		g.nodes[i].loop = l
 	}
 	g.openLoops()
+	g.loops = make([]loop, count)
+	for i, l := range loops {
+		g.loops[l].take(&g.nodes[i], loops)
+	}
+}
+
+// loop is a part of the graph within which each function leads to each other one: most are one function.
+type loop struct {
+	open  []int // what is not known of its functions
+	calls []int // the parts that it leads to
+}
+
+// take adds a function to its part; of has the parts of all functions.
+func (l *loop) take(n *node, of []int) {
+	l.open = append(l.open, n.open...)
+	for k := range n.edges {
+		if to := of[n.edges[k].to]; to != n.loop {
+			l.calls = append(l.calls, to)
+		}
+	}
+	slices.Sort(l.calls)
+	l.calls = slices.Compact(l.calls)
 }
 
 func (g *graph) callsItself(i int) bool {

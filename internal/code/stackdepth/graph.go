@@ -42,6 +42,7 @@ type graph struct {
 	others bool
 	edges  int
 	cycles []cycle
+	loops  []loop
 }
 
 // node is a function, or all that a call through some pointer may lead to.

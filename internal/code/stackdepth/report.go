@@ -17,8 +17,9 @@ type Report struct {
 	Functions []Function
 	// Roots are where stacks begin, the deepest first.
 	Roots []Root
-	// Open is what is not known; roots and functions name its numbers.
-	Open []Open
+	// Open is what is not known; roots and functions name its numbers. Below are those of all that is below some root.
+	Open  []Open
+	Below []int
 	// Unknown are the names in annotations that no function has.
 	Unknown []string
 	// Calls is how many calls there are, Pointers how many of them go through pointers that the code does not resolve.
@@ -56,8 +57,9 @@ type Root struct {
 	// Stack is the size of the stack, 0 where it is not known, and From where that was found.
 	Stack uint64
 	From  string
-	// Open are the numbers of what is not known below the root: none, and Depth is a bound.
-	Open []int
+	// OpenCount is how much is not known below the root: nothing, and Depth is a bound. Open are the numbers of the first of that.
+	OpenCount int
+	Open      []int
 }
 
 // Frame is a function on the deepest path.
@@ -149,6 +151,7 @@ func (r *Report) fill(g *graph, roots []root, v *vectors) {
 	for i := range roots {
 		r.Roots = append(r.Roots, g.root(&roots[i], v))
 	}
+	r.Below = g.openBelow(entries(roots))
 	slices.SortStableFunc(r.Roots, func(a, b Root) int { return cmp.Compare(b.Depth, a.Depth) })
 }
 
@@ -156,7 +159,8 @@ func (r *Report) fill(g *graph, roots []root, v *vectors) {
 func (g *graph) root(x *root, v *vectors) Root {
 	n := &g.nodes[x.node]
 	out := Root{Name: cmp.Or(x.name, n.name), At: n.use.Entry.PC, Kind: x.kind, Depth: n.depth + x.extra, Stack: x.size, From: x.from,
-		Path: g.path(x.node), Open: g.openBelow(x.node)}
+		Path: g.path(x.node)}
+	from := []int{x.node}
 	if x.interrupted {
 		out.Interrupts = v.on(g, x)
 		for i := range out.Interrupts {
@@ -164,14 +168,18 @@ func (g *graph) root(x *root, v *vectors) Root {
 		}
 		for _, h := range v.handlers {
 			if k, ok := g.at(h.at); ok && !x.banked {
-				out.Open = append(out.Open, g.openBelow(k)...)
+				from = append(from, k)
 			}
 		}
-		slices.Sort(out.Open)
-		out.Open = slices.Compact(out.Open)
 	}
+	open := g.openBelow(from)
+	out.OpenCount = len(open)
+	out.Open = slices.Clone(open[:min(maxRootOpen, len(open))])
 	return out
 }
+
+// maxRootOpen bounds the numbers that are listed for a root: hundreds of system calls have thousands of things in common.
+const maxRootOpen = 100
 
 // maxPath bounds the frames of a path.
 const maxPath = 1 << 12
@@ -207,11 +215,19 @@ func (n *node) leafBytes() int64 {
 	return n.use.Reach + n.extra
 }
 
-// openBelow are the numbers of what is open in the functions that a node leads to.
-func (g *graph) openBelow(root int) (list []int) {
-	for i, met := range g.below([]int{root}) {
-		if met {
-			list = append(list, g.nodes[i].open...)
+// openBelow are the numbers of what is open in the functions that some nodes lead to.
+func (g *graph) openBelow(from []int) (list []int) {
+	met, todo := make([]bool, len(g.loops)), []int{}
+	for _, i := range from {
+		todo = append(todo, g.nodes[i].loop)
+	}
+	for len(todo) > 0 {
+		l := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !met[l] {
+			met[l] = true
+			list = append(list, g.loops[l].open...)
+			todo = append(todo, g.loops[l].calls...)
 		}
 	}
 	slices.Sort(list)

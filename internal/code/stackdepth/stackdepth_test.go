@@ -82,7 +82,7 @@ func said(r *stackdepth.Report, name string) string {
 	for _, f := range x.Path {
 		s += fmt.Sprintf(" %s+%d", f.Name, f.Bytes)
 	}
-	for _, k := range x.Open {
+	for _, k := range x.Open[:x.OpenCount] {
 		s += fmt.Sprintf("; %s: %s", r.Open[k].Function, r.Open[k].Kind)
 	}
 	return s
