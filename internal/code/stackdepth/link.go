@@ -50,6 +50,9 @@ func (g *graph) annotate() (unknown []string) {
 	for _, list := range a.calls {
 		names = append(names, list...)
 	}
+	for _, r := range a.roots {
+		names = append(names, r.name)
+	}
 	for _, name := range names {
 		if _, ok := g.find(name); !ok {
 			unknown = append(unknown, name)
