@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +30,7 @@ func runStack(args []string) error {
 		defer os.RemoveAll(work)
 		*dir = work
 	}
-	if err := stackmarks.Unpack(*dir); err != nil && !os.IsExist(err) {
+	if err := stackmarks.Unpack(*dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	cases, missing := stackmarks.Cases(*dir)
