@@ -102,7 +102,7 @@ func Unpack(dir string) error {
 
 // Build compiles the program, unless it is there.
 func (c *Case) Build(ctx context.Context) error {
-	if _, err := os.Stat(c.ELF()); err == nil {
+	if st, err := os.Stat(c.ELF()); err == nil && st.Size() > 0 {
 		return nil
 	}
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {

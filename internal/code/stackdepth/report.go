@@ -15,7 +15,7 @@ import (
 type Report struct {
 	// Functions are all that were analysed, by address.
 	Functions []Function
-	// Roots are where stacks begin, the deepest first.
+	// Roots are where stacks begin, the deepest first, at most 1000.
 	Roots []Root
 	// Open is what is not known; roots and functions name its numbers. Below are those of all that is below some root.
 	Open  []Open
@@ -148,12 +148,16 @@ func (r *Report) fill(g *graph, roots []root, v *vectors) {
 				Dynamic: n.use.Dynamic, Recursive: n.cycle > 0, Open: len(n.open)})
 		}
 	}
-	for i := range roots {
+	slices.SortStableFunc(roots, func(a, b root) int { return cmp.Compare(g.nodes[b.node].depth, g.nodes[a.node].depth) })
+	for i := range roots[:min(maxRoots, len(roots))] {
 		r.Roots = append(r.Roots, g.root(&roots[i], v))
 	}
 	r.Below = g.openBelow(entries(roots))
 	slices.SortStableFunc(r.Roots, func(a, b Root) int { return cmp.Compare(b.Depth, a.Depth) })
 }
+
+// maxRoots bounds the roots that are told of: a library has some ten thousand functions that nothing in it calls.
+const maxRoots = 1000
 
 // root tells of one root.
 func (g *graph) root(x *root, v *vectors) Root {

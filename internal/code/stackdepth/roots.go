@@ -32,10 +32,11 @@ func entries(roots []root) []int {
 // roots finds where stacks begin: what the user says, a vector table's reset, tasks and handlers, the system calls and exceptions
 // of a kernel, else the entry point; else all that nobody calls.
 func (g *graph) roots(v *vectors, tasks []task) (list []root) {
+	known := map[int]bool{}
 	add := func(r root, at disasm.Addr) {
 		k, ok := g.at(at)
-		if r.node = k; ok && !slices.ContainsFunc(list, func(o root) bool { return o.node == k }) {
-			list = append(list, r)
+		if r.node = k; ok && !known[k] {
+			known[k], list = true, append(list, r)
 		}
 	}
 	for _, given := range g.notes.roots {
@@ -112,31 +113,29 @@ func (g *graph) uncalled(add func(root, disasm.Addr)) {
 	}
 }
 
-// maxSystemCalls bounds the words of a table of system calls.
-const maxSystemCalls = 1024
-
-// exceptionPrefixes begin the names of the functions with which Linux' entry code handles exceptions and interrupts, or of that code
+// systemCallPrefixes begin the names of the functions that Linux' table of system calls leads to (include/linux/syscalls.h and the
+// asm/syscall_wrapper.h of each processor), exceptionPrefixes those with which its entry code handles exceptions and interrupts
 // (arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry-common.c, arch/riscv/kernel/entry.S, arch/mips/kernel/genex.S).
-var exceptionPrefixes = [...]string{"exc_", "sysvec_", "common_interrupt", "el0t_64_", "el0t_32_", "el1h_64_", "do_trap_", "do_page_fault", "do_irq"}
+var (
+	systemCallPrefixes = [...]string{"__arm64_sys_", "__x64_sys_", "__ia32_sys_", "__riscv_sys_", "__s390x_sys_", "sys_"}
+	exceptionPrefixes  = [...]string{"exc_", "sysvec_", "common_interrupt", "el0t_64_", "el0t_32_", "el1h_64_", "do_trap_", "do_page_fault", "do_irq"}
+)
 
-// kernelRoots adds the system calls of a Linux kernel, and what handles exceptions.
+// kernelRoots adds the system calls of a Linux kernel that has its symbols, and what handles exceptions.
 func (g *graph) kernelRoots(add func(root, disasm.Addr)) {
-	table, ok := g.code.Img.Symbols.Named("sys_call_table")
-	if !ok {
-		return
+	named := func(name string) bool {
+		return slices.ContainsFunc(g.nodes, func(n node) bool { return n.name == name })
 	}
-	size := uint64(g.code.Arch.AddrSize)
-	for i := range uint64(maxSystemCalls) {
-		v, ok := g.code.Img.Word(table.Addr + i*size)
-		at, code := g.code.Pointer(v)
-		if !ok || !code || v == 0 {
-			break
-		}
-		add(root{kind: "system call"}, at)
+	if g.code.Img.Interpreted || !named("start_kernel") && !named("do_exit") || !named("schedule") {
+		return
 	}
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		if slices.ContainsFunc(exceptionPrefixes[:], func(p string) bool { return strings.HasPrefix(n.name, p) }) {
+		begins := func(prefix string) bool { return strings.HasPrefix(n.name, prefix) }
+		switch {
+		case slices.ContainsFunc(systemCallPrefixes[:], begins):
+			add(root{kind: "system call"}, n.use.Entry)
+		case slices.ContainsFunc(exceptionPrefixes[:], begins):
 			add(root{kind: "exception"}, n.use.Entry)
 		}
 	}
