@@ -24,12 +24,24 @@ func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
 	for i := range s.list {
 		s.addTo(root, &s.list[i])
 	}
+	dst = appendFlameHead(dst, title, strconv.Itoa(root.count)+" stacks", strconv.Itoa(len(s.list))+" different ones")
+	f := flame{all: root.count, colors: map[string]int{}}
+	return appendFlameTail(f.append(dst, root, root.count))
+}
+
+// appendFlameHead begins a page with a chart of nested functions, above which stand facts and a search; appendFlameTail ends it.
+func appendFlameHead(dst []byte, title string, facts ...string) []byte {
 	dst = AppendPageHead(dst, title)
 	dst = appendMarkup(appendMarkup(append(dst, "<style>"...), pageFile("flame.css")), "</style>\n<article>\n<header>\n<h1>{}</h1>\n", title)
-	dst = appendMarkup(dst, `<p class="facts"><span>{} stacks</span> <span>{} different ones</span> <label>Search <input id="search" type="search"></label> <output id="found"></output></p>`+
-		"\n</header>\n<div class=\"card\" id=\"flame\">\n", strconv.Itoa(root.count), strconv.Itoa(len(s.list)))
-	f := flame{all: root.count, colors: map[string]int{}}
-	dst = f.append(dst, root, root.count)
+	dst = append(dst, `<p class="facts">`...)
+	for _, fact := range facts {
+		dst = appendMarkup(dst, "<span>{}</span> ", fact)
+	}
+	return appendMarkup(dst, `<label>Search <input id="search" type="search"></label> <output id="found"></output></p>`+
+		"\n</header>\n<div class=\"card\" id=\"flame\">\n")
+}
+
+func appendFlameTail(dst []byte) []byte {
 	dst = appendMarkup(dst, "</div>\n</article>\n<script>")
 	return appendMarkup(appendMarkup(dst, pageFile("flame.js")), "</script>\n</body>\n</html>\n")
 }

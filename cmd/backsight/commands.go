@@ -16,6 +16,7 @@ func commands(stdout, stderr io.Writer) []command {
 		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
 		{"explain", func() *cobra.Command { return newExplain(stdout, stderr) }},
 		{"table", func() *cobra.Command { return newTable(stdout, stderr) }},
+		{"usage", func() *cobra.Command { return newStackUsage(stdout, stderr) }},
 		{"export", func() *cobra.Command { return newExport(stderr) }},
 		{"watch", func() *cobra.Command { return newWatch(stdout, stderr) }},
 		{"record", func() *cobra.Command { return newRecord(stdout, stderr) }},

@@ -108,7 +108,12 @@ func (o *tableOptions) run(ctx context.Context, stdout io.Writer, path string) e
 
 // image opens the binary whose tables are wanted; closed closes it.
 func (o *tableOptions) image(ctx context.Context, warn func(string), path string) (img *image.Image, closed func(), err error) {
-	known, err := o.files.open(ctx, warn)
+	return o.files.image(ctx, warn, path)
+}
+
+// image opens a binary whose code is to be analysed; closed closes it.
+func (ff *fileFlags) image(ctx context.Context, warn func(string), path string) (img *image.Image, closed func(), err error) {
+	known, err := ff.open(ctx, warn)
 	if err != nil {
 		return nil, nil, err
 	}

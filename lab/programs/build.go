@@ -109,7 +109,7 @@ func (r *Recorder) Record(ctx context.Context, c *Case) (Result, error) {
 		return Result{}, err
 	}
 	defer os.RemoveAll(work)
-	if err := unpack(work); err != nil {
+	if err := Unpack(work); err != nil {
 		return Result{}, err
 	}
 	full := filepath.Join(work, "full.elf")
@@ -141,8 +141,8 @@ func (r *Recorder) step(ctx context.Context, c *Case, full string) (Result, erro
 	return Result{rec.Captures(), rec.Steps, rec.Odd}, c.tiers(ctx, full, dir)
 }
 
-// unpack writes the sources.
-func unpack(dir string) error {
+// Unpack writes the sources into a folder.
+func Unpack(dir string) error {
 	files, err := fs.Sub(sources, "src")
 	if err != nil {
 		return err

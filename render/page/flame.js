@@ -15,11 +15,12 @@ flame.addEventListener("click", (e) => {
 search.addEventListener("input", () => {
   const text = search.value.toLowerCase();
   flame.classList.toggle("searched", text !== "");
-  let count = 0;
+  let count = 0, hits = 0;
   for (const n of nodes) {
     const hit = text !== "" && n.firstElementChild.textContent.toLowerCase().includes(text);
     n.firstElementChild.classList.toggle("hit", hit);
+    if (hit) hits++;
     if (hit && !n.parentElement.closest(".n > button.hit ~ div")) count += Number(n.dataset.n);
   }
-  found.value = text === "" ? "" : `${count} of ${all}, ${(100 * count / all).toFixed(1)} %`;
+  found.value = text === "" ? "" : all === 0 ? `${hits} found` : `${count} of ${all}, ${(100 * count / all).toFixed(1)} %`;
 });

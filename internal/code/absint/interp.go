@@ -56,6 +56,15 @@ func (m *Interp) symbol(pc uint64) Value {
 	return Value{Kind: StartRelative, Base: b}
 }
 
+// Named is the symbol that SP is called by behind the instruction at pc; false where that makes none.
+func (m *Interp) Named(pc uint64) (Value, bool) {
+	b, ok := m.symbols[pc]
+	if !ok {
+		return Value{}, false
+	}
+	return Value{Kind: StartRelative, Base: b}, true
+}
+
 // Exec applies the instruction at pc where that is no transfer of control; of a
 // transfer it applies the register effects only. A conditional instruction may or may
 // not happen: what holds in both cases remains.

@@ -42,7 +42,7 @@ func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
 
 // branchTable is a jump into a run of branches (ARM: add pc,pc,r3,lsl #2): the elements
 // are places in the code, a power of two apart; or the jump to an element of a table that was
-// loaded, and is added last:
+// loaded, and is added last. Without a power of two (memcpy: add pc,pc,r3) only every fourth place holds an instruction:
 //
 //	e28f0004  add r0,pc,#4
 //	e7901107  ldr r1,[r0,r7,lsl #2]
@@ -62,7 +62,7 @@ func (e *explorer) branchTable(st *absint.State, in *cpu.Insn) {
 	}
 	for i := range st.Limit {
 		a := uint64(at.Off+i<<in.Scale) & e.an.Arch.AddrMask()
-		if e.an.Has(a) {
+		if e.an.Has(a) && a&(e.an.Arch.InsnAlignIn(e.block.mode)-1) == 0 {
 			e.graph.propagate(disasm.Addr{PC: a, Mode: e.block.mode}, st, edgeTable, 0)
 		}
 	}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/render"
+)
+
+// shownTrees is how many stacks a page has.
+const shownTrees = 40
+
+// writeStackPage writes a web page with a chart of the calls below each root.
+func writeStackPage(w io.Writer, r *stackResult) error {
+	var roots []render.Block
+	for i := range r.Roots[:min(shownTrees, len(r.Roots))] {
+		x := &r.Roots[i]
+		if b, ok := r.Tree.Of(x.At); ok {
+			block := blockOf(&b)
+			block.Name = fmt.Sprintf("%s %s: %s%d bytes%s", x.Kind, x.Name, atLeast(x.OpenCount), x.Depth, margin(x))
+			roots = append(roots, block)
+		}
+	}
+	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(r.Below))}
+	_, err := w.Write(render.AppendIcicle(nil, "Stacks of "+r.Path, facts, roots))
+	return err
+}
+
+func blockOf(b *backsight.StackBranch) render.Block {
+	out := render.Block{Name: fmt.Sprintf("%s %d", b.Name, b.Depth), Size: b.Depth, Own: b.Own, Doubtful: b.Open,
+		About: fmt.Sprintf("%s: %d bytes from here on, %d by itself", b.Name, b.Depth, b.Own)}
+	for i := range b.Below {
+		out.Below = append(out.Below, blockOf(&b.Below[i]))
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package backsight
+
+import (
+	"context"
+	"io"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/stackdepth"
+)
+
+// StackReport is how deep the stacks of a program get.
+type StackReport = stackdepth.Report
+
+// StackRoot is where a stack begins, StackFunction what one function takes, StackBranch a function in the tree of calls.
+type (
+	StackRoot     = stackdepth.Root
+	StackFunction = stackdepth.Function
+	StackBranch   = stackdepth.Branch
+)
+
+// StackAnnotations are what a user tells of a program whose stacks are measured.
+type StackAnnotations = stackdepth.Annotations
+
+// ReadStackAnnotations reads annotations: a text of lines such as "recursion walk 12" (docs/usage.md). The error names the line.
+func ReadStackAnnotations(r io.Reader) (*StackAnnotations, error) {
+	return stackdepth.ReadAnnotations(r)
+}
+
+// StackUsage tells from the code of an image how deep its stacks can get: of each function, and along the deepest path from
+// each place where a stack begins. annotations may be nil. progress, if not nil, is told how many functions are done. The error is that
+// of ctx, or says that the image's file has changed.
+func StackUsage(ctx context.Context, img *image.Image, annotations *StackAnnotations, progress func(done int)) (r *StackReport, err error) {
+	opt := stackdepth.Options{Annotations: annotations, Ranges: functionRanges, Progress: progress}
+	if fault := guarded(img, func() { r, err = stackdepth.Make(ctx, img, opt) }); fault != nil {
+		return nil, fault
+	}
+	return r, err
+}
