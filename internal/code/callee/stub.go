@@ -35,13 +35,25 @@ func (f *Effects) importNeverReturns(slot uint64) bool {
 // stub of an import that is one: _Unwind_Resume (Itanium C++ ABI, Level I, 1.5), GCC's __cxa_end_cleanup for
 // ARM.
 func ResumesUnwinding(f *Effects, to disasm.Addr) bool {
+	name := f.name(to)
+	return name == "_Unwind_Resume" || name == "__cxa_call_unexpected" || name == "__cxa_end_cleanup"
+}
+
+// OfLandingPads tells whether a place is a function that landing pads alone call: such a function, or what begins to catch
+// an exception (Itanium C++ ABI, Level II, 2.5.3).
+func OfLandingPads(f *Effects, to disasm.Addr) bool {
+	return ResumesUnwinding(f, to) || f.name(to) == "__cxa_begin_catch"
+}
+
+// name is the name of the function at a place, or of the import that the PLT stub there leads to, without a version.
+func (f *Effects) name(to disasm.Addr) string {
 	s, ok := f.code.Img.Symbols.At(to.PC)
 	if !ok || s.Addr != to.PC {
 		slot, _ := f.StubSlot(to)
 		s.Name, _ = f.code.Img.Import(slot)
 	}
 	name, _, _ := strings.Cut(s.Name, "@")
-	return name == "_Unwind_Resume" || name == "__cxa_call_unexpected" || name == "__cxa_end_cleanup"
+	return name
 }
 
 // ReadsNoReturn tells whether a call reads its target from an absolute address where the

@@ -30,7 +30,7 @@ var listings = []struct {
 
 // words are doubts as the listings have them.
 var words = map[stackuse.Reason]string{stackuse.Dynamic: "dynamic", stackuse.Loop: "loop", stackuse.OtherStack: "otherstack",
-	stackuse.Unfollowed: "unfollowed", stackuse.TooLarge: "toolarge", stackuse.NoCode: "nocode"}
+	stackuse.Unfollowed: "unfollowed", stackuse.TooLarge: "toolarge", stackuse.NoCode: "nocode", stackuse.LandingPads: "pads"}
 
 // TestListings: what is said of each function is what its writer counted.
 func TestListings(t *testing.T) {

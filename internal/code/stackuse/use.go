@@ -9,8 +9,10 @@
 package stackuse
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/analyses"
+	"github.com/backsight/backsight/internal/code/callee"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -70,10 +72,12 @@ const (
 	TooLarge
 	// NoCode: the bytes at a place are no instructions.
 	NoCode
+	// LandingPads: exceptions enter the function at code behind, which was not followed.
+	LandingPads
 )
 
 var reasons = [...]string{"alloca or variable array without a bound", "SP moves in a loop", "SP is set to an unknown value",
-	"a jump is not followed", "the function is too large", "no instructions"}
+	"a jump is not followed", "the function is too large", "no instructions", "landing pads of exceptions are not followed"}
 
 func (r Reason) String() string { return reasons[r] }
 
@@ -98,6 +102,24 @@ func (u *Use) addDoubts(f *dataflow.Function, w *walk) {
 	case f.BrokenOff:
 		u.Doubts = append(u.Doubts, Doubt{at, TooLarge})
 	}
+	if pads, has := landingPads(w.code, f); has {
+		u.Doubts = append(u.Doubts, Doubt{pads, LandingPads})
+	}
+}
+
+// maxPads bounds how much code behind a function is looked at, in instructions.
+const maxPads = 1 << 12
+
+// landingPads tells whether code stands between a function and the next that throws an exception on, or catches one: the
+// function's landing pads, which no flow leads to (Itanium C++ ABI, Exception Handling, 2.4).
+func landingPads(code *analyses.Image, f *dataflow.Function) (at uint64, has bool) {
+	from, left := dataflow.EndFrom(f, f.Entry.PC), maxPads
+	disasm.Each(code.Code, disasm.Addr{PC: from, Mode: f.Entry.Mode}, code.Entries.Next(f.Entry.PC, f.Entry.PC), func(_ disasm.Addr, in *cpu.Insn) bool {
+		left--
+		has = in.Op == cpu.OpCall && in.Target != 0 && callee.OfLandingPads(code.Callees, disasm.Target(in))
+		return left > 0 && !has
+	})
+	return from, has
 }
 
 // place is where SP stands as a value says: bytes above SP on entry, negative below. known: the value is
