@@ -8,9 +8,6 @@ import (
 	"github.com/backsight/backsight/report"
 )
 
-// signatureVersion is of the definition of docs/signatures.md.
-const signatureVersion = 1
-
 // AppendSignature appends a line with the signature of the thread that crashed, else of the first: exact and stable key, "-"
 // for none, class, title and capture, between tabs. Nothing where no thread is signed.
 func AppendSignature(dst []byte, r *report.Report, capture string) []byte {
@@ -53,7 +50,7 @@ func (e *threadEncoder) signature(s *report.Signature) {
 	e.key("signature")
 	e.open('{')
 	e.key("version")
-	e.int(signatureVersion)
+	e.int(s.Version)
 	e.member("class", s.Class)
 	e.member("title", s.Title)
 	e.member("exact", s.Exact)

@@ -3,6 +3,8 @@ package report
 // Signature names a crash, or where a thread stands, so that equal ones have equal names. docs/signatures.md says how each
 // part is computed.
 type Signature struct {
+	// Version is the version of the definition.
+	Version int
 	// Class is what happened, in words that do not depend on where: "SIGSEGV null-pointer read"; "stopped" for a thread
 	// that did not crash.
 	Class string

@@ -57,14 +57,14 @@ const maxThreads, maxFrames = 256, 512
 // Compare lays two reports side by side.
 func Compare(a, b *jsonreport.Report) *Comparison {
 	c := &Comparison{A: a, B: b, Facts: facts(a, b)}
-	left := pointers(b.Threads)
+	left, same := pointers(b.Threads), builds(a, b)
 	for _, t := range pointers(a.Threads) {
 		k := partner(a, b, t, left)
 		if k < 0 {
 			c.Threads = append(c.Threads, Threads{A: t})
 			continue
 		}
-		c.Threads = append(c.Threads, Threads{t, left[k], align(t, left[k], builds(a, b))})
+		c.Threads = append(c.Threads, Threads{t, left[k], align(t, left[k], same)})
 		left = slices.Delete(left, k, k+1)
 	}
 	for _, t := range left {

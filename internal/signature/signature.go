@@ -66,7 +66,7 @@ type signer struct {
 }
 
 func (s *signer) sign() *report.Signature {
-	out := &report.Signature{Class: s.class()}
+	out := &report.Signature{Version: Version, Class: s.class()}
 	frames, whole := s.functions()
 	out.Whole, out.Frames = whole, frames
 	if s.overflow() {

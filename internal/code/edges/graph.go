@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/code/features"
 	"github.com/backsight/backsight/internal/memo"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -96,12 +97,13 @@ type memos struct {
 	targets memo.Table[disasm.Addr, targets]
 	ofCalls memo.Table[callQuestion, bool]
 	// of functions, by entry
-	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
-	held    memo.Table[disasm.Addr, bool]          // may code get the address from data or build it?
-	slots   memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
-	callers memo.Table[disasm.Addr, callers]
-	framed  memo.Table[disasm.Addr, []unwind.Rule] // at jumps to unknown places
-	imports memo.Table[disasm.Addr, importName]    // of PLT stubs
+	pointed  memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
+	held     memo.Table[disasm.Addr, bool]          // may code get the address from data or build it?
+	slots    memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
+	callers  memo.Table[disasm.Addr, callers]
+	framed   memo.Table[disasm.Addr, []unwind.Rule] // at jumps to unknown places
+	imports  memo.Table[disasm.Addr, importName]    // of PLT stubs
+	features memo.Table[disasm.Addr, *features.Function]
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -114,7 +116,7 @@ const keptTargets = 8 * keptAnswers
 // bound says how much is remembered.
 func (k *memos) bound() {
 	for _, bound := range []*int{&k.reached.Bound, &k.ofCalls.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
-		&k.slots.Bound, &k.callers.Bound, &k.framed.Bound, &k.imports.Bound} {
+		&k.slots.Bound, &k.callers.Bound, &k.framed.Bound, &k.imports.Bound, &k.features.Bound} {
 		*bound = keptAnswers
 	}
 	k.targets.Bound, k.targets.Weigh = keptTargets, func(t targets) int { return 1 + len(t.known) }

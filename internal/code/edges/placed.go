@@ -20,7 +20,7 @@ func (g *Graph) FunctionAt(m *target.Module, pc uint64, mode cpu.Mode) *features
 	if f == nil {
 		return nil
 	}
-	return features.Of(p.Image, f)
+	return p.memos.features.Get(f.Entry, func() *features.Function { return features.Of(p.Image, f) })
 }
 
 // ImportCalled is the name by which the call before a return address, a target address in m, asks the dynamic linker

@@ -41,13 +41,6 @@ const (
 	maxSteps = 1 << 14
 )
 
-type key struct{ entry disasm.Addr }
-
-// Of returns the features of a function of an image. They are kept with the image.
-func Of(p *analyses.Image, f *dataflow.Function) *Function {
-	return p.Img.Memo(key{f.Entry}, func() any { return newFunction(p, f) }).(*Function)
-}
-
 // reader goes through a function.
 type reader struct {
 	*analyses.Image
@@ -55,7 +48,8 @@ type reader struct {
 	shape uint32
 }
 
-func newFunction(p *analyses.Image, f *dataflow.Function) *Function {
+// Of goes through a function of an image.
+func Of(p *analyses.Image, f *dataflow.Function) *Function {
 	out := &Function{Entry: f.Entry.PC, End: dataflow.EndFrom(f, f.Entry.PC), NeverReturns: p.Callees.NeverReturns(f.Entry)}
 	r := reader{Image: p, out: out}
 	left := maxSteps
