@@ -12,6 +12,9 @@ import (
 // hold keeps the binaries of a snapshot open until release is called: other goroutines may close the program's Files
 // meanwhile. The error names a binary that was closed before; there is nothing to release then.
 func hold(snap *target.Snapshot) (release func(), err error) {
+	if len(snap.Modules) == 0 {
+		return func() {}, nil
+	}
 	held := 0
 	release = func() {
 		for _, m := range snap.Modules[:held] {
@@ -42,6 +45,9 @@ func guarded(img *image.Image, fn func()) error {
 
 // blame finds the image whose file a fault was in, and says so; else it was the capture.
 func blame(snap *target.Snapshot, err error) error {
+	if err == nil {
+		return nil
+	}
 	var fault *mapped.Fault
 	if !errors.As(err, &fault) {
 		return err

@@ -23,8 +23,16 @@ import (
 // Another error says what the answers lack since debug information would cost more than
 // that of honest files does.
 func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error {
-	var images []*image.Image
-	unknown := make(map[*image.Image][]uint64)
+	images, unknown := s.unknown(places)
+	s.prepareAll(ctx, unknown)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.leftOut(images)
+}
+
+// unknown are the images of places, and for each the addresses that were not looked up before.
+func (s *Symbolizer) unknown(places iter.Seq2[*target.Module, uint64]) (images []*image.Image, unknown map[*image.Image][]uint64) {
 	var last *image.Image // most frames call within their image
 	var of *answers
 	for m, addr := range places {
@@ -34,6 +42,9 @@ func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Modul
 		}
 		if img != last {
 			last, of = img, s.answers(img)
+			if unknown == nil {
+				unknown = make(map[*image.Image][]uint64)
+			}
 			if _, ok := unknown[img]; !ok {
 				images = append(images, img)
 				unknown[img] = nil
@@ -43,20 +54,25 @@ func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Modul
 			unknown[img] = append(unknown[img], addr)
 		}
 	}
+	return images, unknown
+}
+
+// prepareAll looks up addresses of several images side by side.
+func (s *Symbolizer) prepareAll(ctx context.Context, unknown map[*image.Image][]uint64) {
+	if len(unknown) == 0 {
+		return
+	}
 	var all sync.WaitGroup
 	for img, addrs := range unknown {
-		if len(addrs) > 0 {
-			all.Go(func() {
-				stack.Reserve()
-				s.prepare(ctx, img, addrs)
-			})
+		if len(addrs) == 0 {
+			continue
 		}
+		all.Go(func() {
+			stack.Reserve()
+			s.prepare(ctx, img, addrs)
+		})
 	}
 	all.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return s.leftOut(images)
 }
 
 // leftOut joins what is missing from the answers for images to one line.

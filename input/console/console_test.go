@@ -141,6 +141,19 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestBehindBlank: empty lines are passed over at once, whichever line was asked for before, and keep their numbers.
+func TestBehindBlank(t *testing.T) {
+	l := NewLog(t.Context(), []byte("one\n\n\n\r\nfive\n\n"))
+	for _, before := range []int{0, 2, 4, 5} {
+		for i, want := range []int{0, 3, 3, 4, 4, 6, 6} {
+			l.Line(before)
+			if got := l.BehindBlank(i); got != want || got < l.Len() && l.Line(got) != []string{"one", "", "", "", "five"}[got] {
+				t.Errorf("behind the blank lines from %d on: %d %q, not %d", i, got, l.Line(got), want)
+			}
+		}
+	}
+}
+
 // TestSniff: text is a console's, be there some bytes of noise in front.
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]bool{"[    0.000000] Linux version": true, "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00": false,

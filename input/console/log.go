@@ -27,7 +27,9 @@ type Log struct {
 	next      int    // the line behind the last that was asked for
 	nextAt    int    // and where it begins
 	last      string // the last that was asked for
-	cut       Line   // what the line in front of behindCut says
+	lastText  []byte // and what it stands for in the text
+	cut       Line   // what the line in front of behindCut says, which is cutOf
+	cutOf     string
 	behindCut int
 	ram       *input.RAM
 	memo      map[any]any
@@ -228,6 +230,10 @@ func (l *Log) Line(i int) string {
 	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
 		b = b[:len(b)-1]
 	}
+	if l.lastText != nil && bytes.Equal(b, l.lastText) { // terminals and pages fill with one line
+		return l.last
+	}
+	l.lastText = b
 	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 && bytes.IndexByte(b, 0xff) < 0 {
 		l.last = string(b)
 	} else {
@@ -257,6 +263,21 @@ func unpadded(line string) string {
 	return line
 }
 
+// BehindBlank is the first line from i on that may say something: of empty lines, a log may have millions.
+func (l *Log) BehindBlank(i int) int {
+	if i >= l.lines || l.Line(i) != "" {
+		return i
+	}
+	const most = 1 << 16 // then the caller asks its context
+	for range most {
+		if l.nextAt == len(l.text) || l.text[l.nextAt] != '\n' {
+			break
+		}
+		l.next, l.nextAt = l.next+1, l.nextAt+1
+	}
+	return l.next
+}
+
 // offset is where line i begins in the text; behind the last line, the text's length.
 func (l *Log) offset(i int) int {
 	if i >= l.lines {
@@ -272,7 +293,10 @@ func (l *Log) offset(i int) int {
 // Message is what line i says.
 func (l *Log) Message(i int) Line {
 	if i+1 != l.behindCut {
-		l.cut, l.behindCut = cutLine(l.Line(i)), i+1
+		if line := l.Line(i); l.behindCut == 0 || line != l.cutOf {
+			l.cut, l.cutOf = cutLine(line), line
+		}
+		l.behindCut = i + 1
 	}
 	return l.cut
 }

@@ -72,8 +72,8 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if log.Line(at) == "" { // begins no report
-			at++
+		if blank := log.BehindBlank(at); blank > at { // begins no report
+			at = blank
 			continue
 		}
 		next := at + 1

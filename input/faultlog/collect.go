@@ -27,6 +27,8 @@ type collector struct {
 	scratch    []regtext.Value
 	lists      lister
 	repeated   bool // the last line began another report
+	lines      int  // that were looked at
+	bytes      int  // of these lines
 }
 
 // interesting tells in little time that most lines of a console begin no report: such a
@@ -83,6 +85,7 @@ func (c *collector) collect(log *console.Log, at int) (next int, ended bool) {
 			break
 		}
 		line := log.Line(i)
+		c.lines, c.bytes = c.lines+1, c.bytes+len(line)
 		took, done := c.take(line, i > at)
 		if c.repeated {
 			break
@@ -157,9 +160,11 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		c.repeated = true
 		return false, true
 	}
-	if r, ok := regtext.Memory(line); ok && len(c.scratch) == 0 {
-		w.rows = append(w.rows, r)
-		return true, done
+	if len(c.scratch) == 0 {
+		if r, ok := regtext.Memory(line); ok {
+			w.rows = append(w.rows, r)
+			return true, done
+		}
 	}
 	for _, v := range c.scratch[:min(len(c.scratch), maxValues-len(w.vals))] {
 		w.vals = append(w.vals, decimal(v))

@@ -31,12 +31,12 @@ type vocabularyKey struct{}
 // read reads the report that begins at a line, if one does.
 func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	line := log.Line(at)
-	if !interesting(line) {
+	m := log.Memo(memoryKey{}, func() any { return new(memory) }).(*memory)
+	if at < m.passed || !interesting(line) {
 		return nil, at + 1
 	}
 	names := log.Memo(vocabularyKey{}, func() any { return regtext.NewVocabulary(env.Archs) }).(*regtext.Vocabulary)
 	c := collector{vocabulary: names}
-	m := log.Memo(memoryKey{}, func() any { return new(memory) }).(*memory)
 	begins := c.begins(line)
 	if !begins && (at < m.barren || !c.mayBegin(line)) {
 		return nil, at + 1
@@ -58,8 +58,15 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	if !begins {
 		m.barren = at + maxHead
 	}
+	if m.vain += c.bytes; m.vain > vainPerReport*log.MaxReports() {
+		m.passed = at + c.lines
+	}
 	return nil, at + 1
 }
+
+// vainPerReport bounds the bytes that are looked at without a report in the end, for each report that a log may have: words of a report
+// without a processor may go on for maxLines lines, and begin one at each.
+const vainPerReport = 1 << 10
 
 // memory is what is known of a log from the lines before.
 type memory struct {
@@ -67,6 +74,8 @@ type memory struct {
 	arch *cpu.Arch
 	// barren is the line up to which no register that stands alone begins a report: one was tried before.
 	barren int
+	// vain is how many bytes were looked at without a report in the end; passed is the line up to which none begins, once these are many.
+	vain, passed int
 }
 
 type memoryKey struct{}

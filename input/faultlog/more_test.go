@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/target"
 )
@@ -173,5 +174,21 @@ func TestUnwinderStopped(t *testing.T) {
 	}
 	if len(l.chains) != 1 || len(l.chains[0].listed) != 1 {
 		t.Errorf("%+v", l.chains)
+	}
+}
+
+// TestInVain: registers of no processor that is known, at each of which a report may begin that goes on for all further lines, are
+// not looked at from each line on.
+func TestInVain(t *testing.T) {
+	const lines = 2000
+	log := console.NewLog(t.Context(), []byte(strings.Repeat(strings.Repeat("PC  : 08000101  ", 250)+"\n", lines)))
+	for at := 0; at < log.Len(); at++ {
+		if r, _ := read(t.Context(), log, at, &input.Env{Archs: makerArchs()}); r != nil {
+			t.Fatalf("line %d begins a report", at)
+		}
+	}
+	m := log.Memo(memoryKey{}, nil).(*memory)
+	if most := vainPerReport*log.MaxReports() + lines*4000; m.vain == 0 || m.vain > most {
+		t.Errorf("%d bytes were looked at, not at most %d", m.vain, most)
 	}
 }

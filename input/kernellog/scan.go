@@ -45,6 +45,7 @@ func scan(log *console.Log) *scanner {
 		switch {
 		case l.Text == "" && l.Bare:
 			s.blank()
+			m.at = log.BehindBlank(m.at)
 		case l.Text == last.Text && (l.Time == "") != (last.Time == ""): // a boot console prints all that the console does
 			last = console.Line{}
 		default:

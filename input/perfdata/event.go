@@ -6,6 +6,7 @@ import (
 	"container/heap"
 	"context"
 	"io"
+	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -74,6 +75,7 @@ type events struct {
 	buffer  []byte
 	packed  unpacker
 	cut     bool
+	head    [eventHeader]byte
 }
 
 // maxWaiting bounds in bytes the events that wait for others: buffers of perf have half a megabyte a processor. Each takes
@@ -109,30 +111,31 @@ func (e *events) next(ctx context.Context) (ev event, ok bool) {
 		}
 		e.count++
 		e.latest, ev.count = max(e.latest, ev.time), e.count
-		heap.Push(&e.waiting, ev)
+		waits := ev
+		heap.Push(&e.waiting, &waits)
 		e.size += len(ev.body) + perEvent
 	}
 	if len(e.waiting) == 0 {
 		return ev, false
 	}
-	ev = heap.Pop(&e.waiting).(event)
+	ev = *heap.Pop(&e.waiting).(*event)
 	e.size -= len(ev.body) + perEvent
 	return ev, true
 }
 
 // byTime is a heap of events; those of one time are in the order in which they were read.
-type byTime []event
+type byTime []*event
 
 func (h byTime) Len() int { return len(h) }
 func (h byTime) Less(i, j int) bool {
 	return h[i].time < h[j].time || h[i].time == h[j].time && h[i].count < h[j].count
 }
 func (h byTime) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *byTime) Push(x any)   { *h = append(*h, x.(event)) }
+func (h *byTime) Push(x any)   { *h = append(*h, x.(*event)) }
 func (h *byTime) Pop() any {
 	last := len(*h) - 1
 	ev := (*h)[last]
-	(*h)[last] = event{}
+	(*h)[last] = nil
 	*h = (*h)[:last]
 	return ev
 }
@@ -209,7 +212,7 @@ func (e *events) stored() (ev event, ok bool) {
 	if e.in == nil && e.left < eventHeader {
 		return ev, false
 	}
-	head, ok := e.take(eventHeader)
+	head, ok := e.take(eventHeader, e.head[:0])
 	if !ok {
 		return ev, false
 	}
@@ -220,19 +223,19 @@ func (e *events) stored() (ev event, ok bool) {
 		e.rec.issue("the event at %#x has a size of %d bytes; what follows is not read", e.at-eventHeader, size)
 		return ev, false
 	}
-	if ev.body, ok = e.take(size - eventHeader); !ok && e.in != nil { // of a file the header says how much there is
+	if ev.body, ok = e.take(size-eventHeader, nil); !ok && e.in != nil { // of a file the header says how much there is
 		e.rec.issue("the recording is cut short at %#x, within an event", e.at)
 	}
 	return ev, ok
 }
 
-// take takes n bytes, fewer where the recording ends.
-func (e *events) take(n int) (b []byte, ok bool) {
+// take takes n bytes, fewer where the recording ends. Those of a pipe are appended to dst.
+func (e *events) take(n int, dst []byte) (b []byte, ok bool) {
 	if e.in == nil {
 		b = e.data[:min(n, len(e.data))]
 		e.data, ok = e.data[len(b):], len(b) == n
 	} else {
-		b = make([]byte, n)
+		b = slices.Grow(dst, n)[:n]
 		k, err := io.ReadFull(e.in, b)
 		b, ok = b[:k], err == nil
 	}
@@ -248,7 +251,7 @@ func (e *events) passed(n int) {
 // skip leaves bytes out.
 func (e *events) skip(n uint64) {
 	if e.in == nil {
-		b, ok := e.take(int(min(n, uint64(len(e.data))+1)))
+		b, ok := e.take(int(min(n, uint64(len(e.data))+1)), nil)
 		e.cut = e.cut || !ok || uint64(len(b)) < n
 		return
 	}

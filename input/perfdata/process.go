@@ -95,6 +95,9 @@ func (p *process) over(m *mapping) (first, last int) {
 	return first, last
 }
 
+// unknown tells whether no event but samples has told of the process, so that there is nothing to keep.
+func (p *process) unknown() bool { return p.maps == nil && p.names == nil && !p.shared && !p.exited }
+
 // add maps something; what was mapped there before is gone.
 func (s *stream) add(p *process, m mapping) {
 	if p.shared {

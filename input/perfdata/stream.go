@@ -92,7 +92,7 @@ func (s *stream) read(ctx context.Context) (*target.Snapshot, error) {
 		return nil, io.EOF
 	}
 	snap := s.ready[0]
-	s.ready = s.ready[1:]
+	s.ready[0], s.ready = nil, s.ready[1:]
 	snap.Issues, s.rec.issues = append(snap.Issues, s.rec.issues...), nil
 	return snap, nil
 }
@@ -123,7 +123,9 @@ func (s *stream) flushAll(ctx context.Context) {
 	slices.SortStableFunc(s.pending, func(a, b *process) int { return cmp.Compare(a.pid, b.pid) })
 	for _, p := range s.pending {
 		s.flush(ctx, p)
-		p.listed = false
+		if p.listed = false; p.unknown() {
+			delete(s.processes, p.pid)
+		}
 	}
 	s.pending = s.pending[:0]
 }

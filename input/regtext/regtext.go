@@ -99,11 +99,15 @@ func IsStatus(name string) bool {
 	return false
 }
 
+// maxInLine bounds the registers of a line: no processor that is read has as many. The whole line may be without an end.
+const maxInLine = 96
+
 // Line appends the registers of a line to dst.
 func (v *Vocabulary) Line(dst []Value, line string) []Value {
 	line = named(line)
 	record := strings.Index(line, " { ")
-	for before, at := "", 0; at < len(line); {
+	most := len(dst) + maxInLine
+	for before, at := "", 0; at < len(line) && len(dst) < most; {
 		if !isWord(line[at]) {
 			if line[at] != ' ' {
 				before = ""

@@ -26,7 +26,8 @@ type splicer struct {
 }
 
 func newSplicer(snap *target.Snapshot, opt *unwind.Options, t *target.Thread) *splicer {
-	s := &splicer{snap: snap.Of(t), graph: opt.CallGraph, judge: unwind.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
+	snap = snap.Of(t)
+	s := &splicer{snap: snap, graph: opt.CallGraph, judge: unwind.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
 	if s.maxFrames <= 0 {
 		s.maxFrames = unwind.DefaultMaxFrames
 	}

@@ -48,6 +48,7 @@ func Cases() []Case {
 		{"words", "lines that may each begin a report of a microcontroller", 500_000, repeated("", "#1 0x20001234\n")},
 		{"dump", "registers, and rows of memory without an end", 500_000, repeated(fault, "20001000: 08000101 20001000 fffffffd 00000000\n")},
 		{"line", "a line of registers", 2_000_000, repeated("", "PC : 08000101 ")},
+		{"alike", "a line of registers, whose pieces are alike", 1_750_000, repeated("", "PC  : 08000101  ")},
 		{"records", "JSON without messages", 3_000_000, repeated(`{"msg":"x"}`+"\n", `"msg":[`)},
 		{"columns", "CSV of empty messages", 6_000_000, repeated("n,log\n", "1,\n")},
 		{"pieces", "pieces of a log without lines", 1_500_000, repeated("", "Panic#1 Part1\n")},
