@@ -182,8 +182,9 @@ func TestUnwinderStopped(t *testing.T) {
 func TestInVain(t *testing.T) {
 	const lines = 2000
 	log := console.NewLog(t.Context(), []byte(strings.Repeat(strings.Repeat("PC  : 08000101  ", 250)+"\n", lines)))
+	env := &input.Env{Archs: makerArchs(), Files: input.NewFiles(input.FileOptions{Archs: makerArchs()})}
 	for at := 0; at < log.Len(); at++ {
-		if r, _ := read(t.Context(), log, at, &input.Env{Archs: makerArchs()}); r != nil {
+		if r, _ := read(t.Context(), log, at, env); r != nil {
 			t.Fatalf("line %d begins a report", at)
 		}
 	}
