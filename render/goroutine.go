@@ -1,9 +1,7 @@
 package render
 
 import (
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -15,67 +13,6 @@ func goroutineOf(t *report.Thread) *target.Goroutine {
 		return nil
 	}
 	return t.Task.Goroutine
-}
-
-// foldGoroutines groups goroutines that stand at the same places, wait for the same and were created at the same place; what threads run is
-// alone. Groups stand where their first one does.
-func foldGoroutines(threads []report.Thread) (groups [][]*report.Thread) {
-	known := make(map[string]int)
-	var key []byte
-	for i := range threads {
-		th := &threads[i]
-		g := goroutineOf(th)
-		if g == nil || g.Runs || th.Crashed {
-			groups = append(groups, []*report.Thread{th})
-			continue
-		}
-		key = fmt.Appendf(key[:0], "%s %x %d", g.State, g.Created, th.Stop.Reason)
-		for k := range th.Frames {
-			key = strconv.AppendUint(append(key, ' '), th.Frames[k].PC, 16)
-		}
-		if at, ok := known[string(key)]; ok {
-			groups[at] = append(groups[at], th)
-			continue
-		}
-		known[string(key)] = len(groups)
-		groups = append(groups, []*report.Thread{th})
-	}
-	return groups
-}
-
-// maxNamed is how many goroutines of a group are named.
-const maxNamed = 8
-
-// threadTitle names a thread, or goroutines that are alike:
-//
-//	Thread 77
-//	Goroutine 1 [running], thread 77
-//	Goroutines 17, 18, 19 [chan receive]
-func threadTitle(group []*report.Thread) string {
-	th := group[0]
-	g := goroutineOf(th)
-	if g == nil {
-		return "Thread " + strconv.Itoa(th.ID)
-	}
-	var b strings.Builder
-	for i, other := range group[:min(len(group), maxNamed)] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, goroutineOf(other).ID)
-	}
-	title := "Goroutine " + b.String()
-	if len(group) > 1 {
-		title = "Goroutines " + b.String()
-	}
-	if more := len(group) - maxNamed; more > 0 {
-		title += fmt.Sprintf(" and %d others", more)
-	}
-	title += " [" + Text(g.State) + Text(waitText(th.Task)) + "]"
-	if g.Runs {
-		title += ", thread " + strconv.Itoa(th.ID)
-	}
-	return title
 }
 
 // createdBy says who started a goroutine, "" where nobody knows.

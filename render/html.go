@@ -36,9 +36,24 @@ func AppendPageHead(dst []byte, title string) []byte {
 
 // AppendPageTail ends a web page.
 func AppendPageTail(dst []byte) []byte {
+	dst = appendLegend(dst)
 	dst = appendMarkup(dst, "<script>")
 	dst = appendMarkup(dst, pageFile("page.js"))
 	return appendMarkup(dst, "</script>\n</body>\n</html>\n")
+}
+
+// appendLegend appends what the marks mean, folded.
+func appendLegend(dst []byte) []byte {
+	dst = appendDetails(dst, "card marks", false)
+	dst = appendMarkup(dst, "<summary><h2>What the marks mean</h2></summary>\n")
+	for _, s := range marks() {
+		dst = appendMarkup(dst, "<h3>{}</h3><dl>", s.title)
+		for _, m := range s.marks {
+			dst = appendMarkup(dst, "<dt>{}<dd>{}\n", m.mark, m.means)
+		}
+		dst = appendMarkup(dst, "</dl>\n")
+	}
+	return appendMarkup(dst, "</details>\n")
 }
 
 // AppendPage appends r as a part of a web page. The words of stacks are told what they are by

@@ -23,7 +23,8 @@ func TestPage(t *testing.T) {
 	r.Snapshot.Memory = new(target.Memory)
 	got := page(r, render.Style{Capture: "core.7"})
 	for _, want := range []string{"<h1>core.7</h1>", "through a pointer that is NULL", "hello+0x1c", "hello.c:14", `class="frame guess" data-frame="3"`,
-		`title="code, certain: executable, call-before"`, "leaf.h:3", "stop: unreadable", "libz.so.1: not found"} {
+		`title="code, by analysis of the machine code, certain: the address lies in code; a call stands before it"`, "leaf.h:3",
+		"stop: unreadable: memory that is needed to go on was not captured", "What the marks mean", "libz.so.1: not found"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}

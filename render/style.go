@@ -21,6 +21,8 @@ type Style struct {
 	Color bool
 	// Width is how many columns the reader's terminal has, 0 where nobody knows.
 	Width int
+	// Legend: what the marks mean that were used stands below the text.
+	Legend bool
 	// Registers asks for the registers of every thread's innermost frame.
 	Registers bool
 	// StackUsage asks for what each frame takes of the stack.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -16,6 +17,7 @@ const (
 	yellow = "\x1b[33m"
 	red    = "\x1b[31m"
 	green  = "\x1b[32m"
+	dim    = "\x1b[2m"
 	plain  = "\x1b[0m"
 )
 
@@ -74,7 +76,7 @@ func (t *text) report(r *report.Report) {
 		return
 	}
 	t.digits = 2 * r.Snapshot.Arch.AddrSize
-	for i, group := range foldGoroutines(r.Threads) {
+	for i, group := range alikeThreads(r.Threads, t.style.isAlone) {
 		if i > 0 {
 			t.b = append(t.b, '\n')
 		}
@@ -84,7 +86,29 @@ func (t *text) report(r *report.Report) {
 	if t.style.Modules {
 		t.modules(r.Snapshot)
 	}
+	if t.style.Legend {
+		t.legend(r)
+	}
 }
+
+// legend writes what the marks of a report mean, in a few lines.
+func (t *text) legend(r *report.Report) {
+	if words := legend(r); words != "" {
+		width := t.style.Width
+		if width <= 0 {
+			width = maxLegend
+		}
+		t.b = append(t.b, '\n')
+		lines := appendWrapped(nil, words+". More: backsight help marks", 0, min(width, maxLegend))
+		for line := range strings.Lines(string(lines)) {
+			t.colored(dim, strings.TrimSuffix(line, "\n"))
+			t.b = append(t.b, '\n')
+		}
+	}
+}
+
+// maxLegend is how wide text is that is read as sentences, in columns.
+const maxLegend = 110
 
 func (t *text) line(s string) { t.b = append(appendText(t.b, s), '\n') }
 

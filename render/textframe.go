@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
@@ -182,7 +183,7 @@ func (t *frameTable) row(n int, r *row) {
 
 // found writes how a frame was found, what speaks for it, and what was tried.
 func (t *frameTable) found(f *report.Frame, tried []report.Attempt) {
-	t.b = fmt.Appendf(t.b, "      %s, %s: %s", f.Method, f.Trust, f.Checks)
+	t.b = fmt.Appendf(t.b, "      %s, %s: %s", f.Method, f.Trust, strings.Join(f.Checks.Means(), "; "))
 	if f.Cap != unwind.NotCapped {
 		t.b = fmt.Appendf(t.b, "; %s", f.Cap)
 	}

@@ -13,7 +13,7 @@ import (
 type threadText struct {
 	*text
 	r     *report.Report
-	group []*report.Thread // goroutines that are alike
+	group []*report.Thread // threads that are alike
 	th    *report.Thread   // the first
 }
 
@@ -42,10 +42,8 @@ func (t *threadText) thread() {
 func (t *threadText) header() {
 	th := t.th
 	t.b = append(t.b, threadTitle(t.group)...)
-	if th.Name != "" {
-		t.b = append(t.b, ` "`...)
-		t.b = appendText(t.b, th.Name)
-		t.b = append(t.b, '"')
+	if s := names(t.group); s != "" {
+		t.b = appendText(append(t.b, ' '), s)
 	}
 	if th.Crashed {
 		t.b = append(t.b, " (crashed)"...)

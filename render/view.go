@@ -93,7 +93,7 @@ func viewReport(r *report.Report, style Style) reportView {
 	v.Facts = append(v.Facts, s.Time)
 	v.Facts = slices.DeleteFunc(v.Facts, func(f string) bool { return f == "" })
 	v.Threads = func(yield func(threadView) bool) {
-		for _, group := range alikeThreads(r.Threads) {
+		for _, group := range alikeThreads(r.Threads, nobody) {
 			if !yield(viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits)) {
 				return
 			}
@@ -109,42 +109,10 @@ func viewReport(r *report.Report, style Style) reportView {
 	return v
 }
 
-// alikeThreads groups threads whose frames are at the same places; the crashed thread
-// comes first, the others in their order.
-func alikeThreads(threads []report.Thread) (groups [][]*report.Thread) {
-	known := make(map[string]int)
-	for i := range threads {
-		th := &threads[i]
-		var key strings.Builder
-		if g := goroutineOf(th); g != nil {
-			fmt.Fprintf(&key, "%s %x ", g.State, g.Created)
-		}
-		for k := range th.Frames {
-			fmt.Fprintf(&key, "%x ", th.Frames[k].PC)
-		}
-		g, ok := known[key.String()]
-		if !ok || th.Crashed || len(th.Frames) == 0 {
-			known[key.String()] = len(groups)
-			groups = append(groups, nil)
-			g = len(groups) - 1
-		}
-		groups[g] = append(groups[g], th)
-	}
-	slices.SortStableFunc(groups, func(a, b []*report.Thread) int { return order(b[0].Crashed) - order(a[0].Crashed) })
-	return groups
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // viewThread shows the first of threads that are alike.
 func viewThread(r *report.Report, group []*report.Thread, words, digits int) threadView {
 	th := group[0]
-	v := threadView{Title: threadTitle(group[:1]), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String()}
+	v := threadView{Title: threadTitle(group[:1]), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String() + ": " + th.Stop.Reason.Means()}
 	if th.Name != "" {
 		v.Title += " " + th.Name
 	}
@@ -188,7 +156,7 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
 	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
-		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
+		Trust: f.Trust.String(), Method: f.Method.String() + ", " + f.Method.Means(), Checks: strings.Join(f.Checks.Means(), "; ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if f.HasCFA {
 		v.CFA = address(f.CFA, digits)

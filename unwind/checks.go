@@ -7,19 +7,58 @@ import (
 // Checks is the evidence for (and against) a frame.
 type Checks uint32
 
-var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
+// checkNames are the checks' names, and what they say of a frame in words.
+var checkNames = [checkCount]struct{ name, means string }{
+	{"executable", "the address lies in code"},
+	{"call-before", "a call stands before it"},
+	{"target-matches", "that call goes to the function of the frame before"},
+	{"sp-monotonic", "the frame lies further out on the stack"},
+	{"sp-aligned", "its stack pointer is aligned as the ABI asks"},
+	{"sp-in-stack", "its stack pointer lies in the stack that was captured"},
+	{"methods-agree", "two methods agree"},
+	{"interrupted", "a signal, exception or interrupt saved the address"},
+	{"trampoline", "it is where handlers of signals return to"},
+	{"entry-known", "the entry of the function of the frame before is known"},
+	{"code-missing", "the code there is missing, so that no call can be looked for"},
+	{"target-differs", "against: the call before it goes elsewhere"},
+	{"no-call", "against: no call stands before it"},
+	{"target-unclear", "against: where the call before it leads is not clear"},
+	{"corroborated", "it leads exactly to a frame that is proven, or to where stacks begin"},
+	{"frame-size", "the code or the table tells the size of the frame before"},
+	{"unopposed", "no way to a return was found that would speak for it or against it"},
+	{"disputed", "against: the rule is a hint, or code and table contradict each other"},
+	{"function-start", "against: a function begins there"},
+	{"thread-start", "the thread began here"},
+	{"return-hooked", "a tracer kept the return address"},
+	{"lazy-binding", "the call before it binds an import"},
+	{"starts-main", "it starts main"},
+	{"only-caller", "of all calls only the one before it fits what was captured"},
+	{"sole-call", "no other call can have led to the frame before"},
+	{"several-fit", "other calls fit as well"},
+	{"shadow-matches", "the shadow stack keeps the same address"},
+	{"shadow-differs", "against: the shadow stack keeps another address"},
+}
 
-	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call",
-	"target-unclear", "corroborated", "frame-size", "unopposed", "disputed", "function-start", "thread-start",
-	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit",
-	"shadow-matches", "shadow-differs"}
+// Means lists what the checks say in words, in a fixed order.
+func (c Checks) Means() []string {
+	var out []string
+	for i := range checkNames {
+		if c>>i&1 != 0 {
+			out = append(out, checkNames[i].means)
+		}
+	}
+	return out
+}
+
+// AllChecks has every check.
+const AllChecks = 1<<checkCount - Checks(1)
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
 	var out []string
-	for i, n := range checkNames {
+	for i := range checkNames {
 		if c>>i&1 != 0 {
-			out = append(out, n)
+			out = append(out, checkNames[i].name)
 		}
 	}
 	return out

@@ -51,6 +51,34 @@ func (r StopReason) String() string {
 	return "?"
 }
 
+var stopMeans = [stopCount]string{
+	"the chain is whole: nothing called its outermost frame",
+	"the return address is 0, as where a chain ends, or where the stack was overwritten",
+	"nothing tells how to go on from there",
+	"memory that is needed to go on was not captured",
+	"what stands there leads back into the stack, not further out",
+	"what stands there leads to a frame that was seen before",
+	"there are more frames than asked for (-n)",
+	"to go on would cost more work than a capture of this size may",
+}
+
+// Means says the reason in words.
+func (r StopReason) Means() string {
+	if r < stopCount {
+		return stopMeans[r]
+	}
+	return "?"
+}
+
+// StopReasons are all reasons, in the order of their numbers.
+func StopReasons() []StopReason {
+	all := make([]StopReason, stopCount)
+	for i := range all {
+		all[i] = StopReason(i)
+	}
+	return all
+}
+
 // Stop is the end of a walk. Addr is the PC without a rule, the address that
 // could not be read, or what else the reason is about.
 type Stop struct {

@@ -43,19 +43,20 @@ const (
 var methods = [methodCount]struct {
 	name  string
 	basis basis
+	means string
 }{
 
-	MethodContext:   {"context", inCapture},
-	MethodSigframe:  {"sigframe", inCapture},
-	MethodException: {"exception", inCapture},
-	MethodCFI:       {"cfi", inTable},
-	MethodEHABI:     {"ehabi", inTable},
-	MethodCode:      {"code", inCode},
-	MethodFP:        {"fp", byConvention},
-	MethodScan:      {"scan", bySearch},
-	MethodPrewalked: {"prewalked", inCapture},
-	MethodCompact:   {"compact", inTable},
-	MethodShadow:    {"shadow", inShadow},
+	MethodContext:   {"context", inCapture, "by the registers that were captured"},
+	MethodSigframe:  {"sigframe", inCapture, "by what the kernel saved when it delivered a signal"},
+	MethodException: {"exception", inCapture, "by what an exception or a system call saved"},
+	MethodCFI:       {"cfi", inTable, "by the binary's DWARF unwind table"},
+	MethodEHABI:     {"ehabi", inTable, "by the binary's ARM exception index"},
+	MethodCode:      {"code", inCode, "by analysis of the machine code"},
+	MethodFP:        {"fp", byConvention, "by the frame pointer, as the ABI has it"},
+	MethodScan:      {"scan", bySearch, "by a search of the stack for a return address"},
+	MethodPrewalked: {"prewalked", inCapture, "as the capture itself lists it"},
+	MethodCompact:   {"compact", inTable, "by the binary's compact unwind table"},
+	MethodShadow:    {"shadow", inShadow, "by the shadow stack"},
 }
 
 func (m Method) String() string {
@@ -63,6 +64,23 @@ func (m Method) String() string {
 		return methods[m].name
 	}
 	return "?"
+}
+
+// Means says in words how the method finds a frame.
+func (m Method) Means() string {
+	if m < methodCount {
+		return methods[m].means
+	}
+	return "?"
+}
+
+// Methods are all methods, in the order of their numbers.
+func Methods() []Method {
+	all := make([]Method, methodCount)
+	for i := range all {
+		all[i] = Method(i)
+	}
+	return all
 }
 
 // basis is what m's answers rest on; a method that is not known searches.

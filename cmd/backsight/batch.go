@@ -166,7 +166,7 @@ func (s *session) process(ctx context.Context, j *job) {
 		return
 	}
 	style := s.opt.style
-	style.Title, style.Capture = j.title, j.path
+	style.Title, style.Capture, style.Legend = j.title, j.path, style.Legend && j.title == ""
 	j.out = s.out.piece(r, style)
 }
 

@@ -113,7 +113,8 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 // consistent finds flags that exclude one another, and names that are empty.
 func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
 	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg"), exclusive(cmd, "demangle", "no-demangle"),
-		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), o.live.consistent())
+		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), addressed("--image", o.files.images), addressed("--ram", o.memory.ram), addressed("--exe", []string{o.files.exe}),
+		o.live.consistent())
 }
 
 // check finds wrong values, and what depends on the output.
@@ -125,6 +126,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 		return fmt.Errorf("--max-frames %d is negative", o.walk.maxFrames)
 	}
 	o.style.Version, o.style.Width = version(), columns(stdout)
+	o.style.Legend = isTerminal(stdout)
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

@@ -58,9 +58,15 @@ func (m *memoryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
 }
 
-// check finds a file of registers that is not there or has no registers in it: captures that have
-// registers of their own do not ask for it. A pipe is not looked into, for it can be read once.
+// check finds files that are not there, and a file of registers that has none: captures that have memory and
+// registers of their own do not ask for them. A pipe is not looked into, for it can be read once.
 func (m *memoryFlags) check(archs cpu.Set) error {
+	for _, name := range m.ram {
+		path := input.ParseNamedImage(name).Path
+		if _, err := os.Stat(path); err != nil {
+			return &failure{exitNone, fileError(path, err)}
+		}
+	}
 	if m.regs == "" {
 		return nil
 	}

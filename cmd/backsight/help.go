@@ -5,16 +5,21 @@ import (
 	"io"
 	"strings"
 
+	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // newHelp is the help command; a topic that does not exist is wrong usage.
-func newHelp(root *cobra.Command) *cobra.Command {
+func newHelp(root *cobra.Command, stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Help about a command",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Short: "Help about a command, or the marks of a backtrace: help marks",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "marks" {
+				_, err := c.OutOrStdout().Write(render.AppendMarks(nil, helpWidth(stdout)))
+				return err
+			}
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				return fmt.Errorf("no command %q to help with", strings.Join(args, " "))

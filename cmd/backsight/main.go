@@ -107,6 +107,7 @@ func (f *failure) Unwrap() error { return f.err }
 
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	args = withCommand(args, commands(stdout, stderr))
 	root := newRoot(stdout, stderr, args)
 	root.SetArgs(args)
 	root.SetErr(stderr)
@@ -164,8 +165,9 @@ wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 	for _, c := range all {
 		root.AddCommand(c.make())
 	}
-	root.SetHelpCommand(newHelp(root))
+	root.SetHelpCommand(newHelp(root, stdout))
 	root.SetOut(&lastError{w: stdout})
+	root.SetFlagErrorFunc(hint)
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
 	root.SetHelpFunc(plainHelp(root.HelpFunc()))
 	if one < 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/outfile"
+	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -47,6 +48,9 @@ func writeManuals(ctx context.Context, dir string, c *cobra.Command) error {
 	return nil
 }
 
+// manualWidth is how wide lines are that man(1) does not fill, in columns.
+const manualWidth = 72
+
 // manual is the page of a command in the language of man(7).
 func manual(name string, c *cobra.Command) string {
 	var b strings.Builder
@@ -63,6 +67,9 @@ func manual(name string, c *cobra.Command) string {
 				option(&b, f)
 			}
 		})
+	}
+	if c.Name() == "bt" {
+		fmt.Fprintf(&b, ".SH MARKS\n.nf\n%s.fi\n", verbatim(string(render.AppendMarks(nil, manualWidth))))
 	}
 	if c.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s.fi\n", verbatim(c.Example))

@@ -202,7 +202,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	r := backsight.Report(ctx, snap, traces, s.names)
 	if s.opt.show.locals {
 		s.unwinder.Variables(ctx, r, new(symbol.Symbolizer))
+		r.Issues = append(r.Issues, noVariables(r)...)
 	}
+	r.Issues = append(r.Issues, s.unused(snap)...)
 	s.opt.show.fill(r, s.opt.files.sysroots)
 	if slices.Contains([]string{"json", "jsonl", "signature"}, s.opt.format) && !s.opt.sample.given {
 		backsight.Sign(ctx, r)

@@ -56,7 +56,11 @@ func TestWrongUsage(t *testing.T) {
 		{exitNone, []string{"bt", "README.md", "args"}, "README.md: offset 0x0: text without a crash report"},
 		{exitUsage, []string{"bt", ""}, "bt: an empty name"},
 		{exitNone, []string{"bt", "--ram", "nofile@0"}, "nofile: cannot be opened: no such file or directory"},
-		{exitNone, []string{"bt", "--ram", "core.gz@zzz"}, "core.gz@zzz: cannot be opened: no such file or directory"},
+		{exitUsage, []string{"bt", "--ram", "core.gz@zzz"}, `--ram "core.gz@zzz": "zzz" is no address`},
+		{exitUsage, []string{"bt", "-e", "core.gz@zzz", "core.gz"}, `--exe "core.gz@zzz": "zzz" is no address`},
+		{exitNone, []string{"bt", "--ram", "none.bin", "core.gz"}, "none.bin: cannot be opened: no such file or directory"},
+		{exitUsage, []string{"bt", "--json", "core.gz"}, "unknown flag: --json"},
+		{exitNone, []string{"./none.core"}, "./none.core: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--regs", "nofile", "core.gz"}, "nofile: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--regs", "make.sh", "core.gz"}, "make.sh: offset 0x0: no registers in it"},
 		{exitNone, []string{"bt", "--symbols", "nofile", "core.gz"}, "nofile: cannot be opened: no such file or directory"},
@@ -90,7 +94,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitUsage, []string{"completion", "bogus"}, `completion: no shell "bogus"; there are bash, fish, powershell, zsh`},
 		{exitUsage, []string{"bt", "-f"}, "--format wants a value"},
 		{exitUsage, []string{"bt", "-nx", "core.gz"}, `--max-frames "x" is no number`},
-		{exitUsage, []string{"-x"}, "unknown shorthand flag: 'x' in -x"},
+		{exitUsage, []string{"-y"}, "unknown shorthand flag: 'y' in -y"},
 	} {
 		code, _, says := bs(t, c.args...)
 		lines := strings.Split(strings.TrimSuffix(says, "\n"), "\n")

@@ -78,6 +78,9 @@ func read(ctx context.Context, f file, env *input.Env, found *problems) (*target
 	for i := range threads {
 		threads[i].Crashed = fault != nil && threads[i].ID == fault.Thread
 	}
+	if end := h.phoff + f.count()*h.phentsize; len(threads) == 0 && end > uint64(len(f.data)) {
+		return nil, f.errorf(uint64(len(f.data)), "truncated: the program headers end at %#x", end)
+	}
 	if len(threads) == 0 {
 		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}

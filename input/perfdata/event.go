@@ -6,7 +6,6 @@ import (
 	"container/heap"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -75,7 +74,6 @@ type events struct {
 	buffer  []byte
 	packed  unpacker
 	cut     bool
-	head    [eventHeader]byte
 }
 
 // maxWaiting bounds in bytes the events that wait for others: buffers of perf have half a megabyte a processor. Each takes
@@ -212,7 +210,7 @@ func (e *events) stored() (ev event, ok bool) {
 	if e.in == nil && e.left < eventHeader {
 		return ev, false
 	}
-	head, ok := e.take(eventHeader, e.head[:0])
+	head, ok := e.header()
 	if !ok {
 		return ev, false
 	}
@@ -223,19 +221,30 @@ func (e *events) stored() (ev event, ok bool) {
 		e.rec.issue("the event at %#x has a size of %d bytes; what follows is not read", e.at-eventHeader, size)
 		return ev, false
 	}
-	if ev.body, ok = e.take(size-eventHeader, nil); !ok && e.in != nil { // of a file the header says how much there is
+	if ev.body, ok = e.take(size - eventHeader); !ok && e.in != nil { // of a file the header says how much there is
 		e.rec.issue("the recording is cut short at %#x, within an event", e.at)
 	}
 	return ev, ok
 }
 
-// take takes n bytes, fewer where the recording ends. Those of a pipe are appended to dst.
-func (e *events) take(n int, dst []byte) (b []byte, ok bool) {
+// header takes the header of an event, which is valid until more is taken.
+func (e *events) header() (b []byte, ok bool) {
+	if e.in == nil {
+		return e.take(eventHeader)
+	}
+	b, err := e.in.Peek(eventHeader)
+	n, _ := e.in.Discard(len(b)) // what is in the buffer
+	e.passed(n)
+	return b, err == nil
+}
+
+// take takes n bytes, fewer where the recording ends.
+func (e *events) take(n int) (b []byte, ok bool) {
 	if e.in == nil {
 		b = e.data[:min(n, len(e.data))]
 		e.data, ok = e.data[len(b):], len(b) == n
 	} else {
-		b = slices.Grow(dst, n)[:n]
+		b = make([]byte, n)
 		k, err := io.ReadFull(e.in, b)
 		b, ok = b[:k], err == nil
 	}
@@ -251,7 +260,7 @@ func (e *events) passed(n int) {
 // skip leaves bytes out.
 func (e *events) skip(n uint64) {
 	if e.in == nil {
-		b, ok := e.take(int(min(n, uint64(len(e.data))+1)), nil)
+		b, ok := e.take(int(min(n, uint64(len(e.data))+1)))
 		e.cut = e.cut || !ok || uint64(len(b)) < n
 		return
 	}

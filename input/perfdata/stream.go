@@ -1,10 +1,8 @@
 package perfdata
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -116,18 +114,6 @@ func (s *stream) end(ctx context.Context) {
 		s.rec.issue("%d samples have neither registers with a stack nor a list of calls", s.lacks.skipped)
 	}
 	s.flushAll(ctx)
-}
-
-// flushAll hands out the samples of all processes.
-func (s *stream) flushAll(ctx context.Context) {
-	slices.SortStableFunc(s.pending, func(a, b *process) int { return cmp.Compare(a.pid, b.pid) })
-	for _, p := range s.pending {
-		s.flush(ctx, p)
-		if p.listed = false; p.unknown() {
-			delete(s.processes, p.pid)
-		}
-	}
-	s.pending = s.pending[:0]
 }
 
 // maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy; perMapping is for how many bytes of events
@@ -365,30 +351,6 @@ func here(ip uint64, mode uint16) (kernel, user []target.Listed) {
 		return nil, one
 	}
 	return one, nil
-}
-
-// flush hands out the samples that a process has.
-func (s *stream) flush(ctx context.Context, p *process) {
-	snap := p.pending
-	if snap == nil {
-		return
-	}
-	if s.rec.arch = snap.Arch; p.modules == nil {
-		s.load(ctx, p)
-	}
-	if snap.Modules = p.modules; slices.ContainsFunc(snap.Threads, func(t target.Thread) bool { return len(t.Inner) > 0 }) {
-		s.addKernel(snap)
-	}
-	for _, m := range snap.Modules { // which of several ABIs the program has
-		if m.Image != nil && m.Image.Arch.Name == snap.Arch.Name && m.Image.Arch.AddrSize == snap.Arch.AddrSize {
-			snap.Arch = m.Image.Arch
-			break
-		}
-	}
-	s.held -= p.captured
-	p.last = len(snap.Threads)
-	p.pending, p.captured = nil, 0
-	s.ready = append(s.ready, snap)
 }
 
 // note keeps issues, each once.

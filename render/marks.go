@@ -1,0 +1,118 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
+)
+
+// What the marks of doubt mean.
+const (
+	meansCertain = "given that memory holds what the program wrote there, no other frame can stand here"
+	meansLikely  = "nothing speaks against the frame, but what would prove it is missing"
+	meansGuess   = "a guess: other frames may stand here as well"
+	meansSeveral = "a guess: several callers fit what was captured, this is one of them"
+)
+
+// term is a mark of a backtrace, and what that means.
+type term struct{ mark, means string }
+
+// section is a list of marks of one kind.
+type section struct {
+	title string
+	marks []term
+}
+
+// marks are all marks that a backtrace may have.
+func marks() []section {
+	sure := section{"How sure a frame is", []term{
+		{"no mark", "certain: " + meansCertain},
+		{"likely", meansLikely},
+		{"?", meansGuess},
+		{"one of several", meansSeveral},
+	}}
+	found := section{title: "How a frame was found, where it is not certain or has no name: [code], [scan?]"}
+	for _, m := range unwind.Methods() {
+		found.marks = append(found.marks, term{m.String(), m.Means()})
+	}
+	stops := section{title: "Why a backtrace ends: stop: root"}
+	for _, r := range unwind.StopReasons() {
+		stops.marks = append(stops.marks, term{r.String(), r.Means()})
+	}
+	checks := section{title: "What speaks for a frame and against (JSON's checks)"}
+	means := unwind.AllChecks.Means()
+	for i, name := range unwind.AllChecks.Names() {
+		checks.marks = append(checks.marks, term{name, means[i]})
+	}
+	return []section{sure, found, stops, checks}
+}
+
+// AppendMarks appends what the marks of a backtrace mean, for a page or a terminal of so many columns.
+func AppendMarks(dst []byte, width int) []byte {
+	for i, s := range marks() {
+		if i > 0 {
+			dst = append(dst, '\n')
+		}
+		dst = append(append(dst, s.title...), ":\n"...)
+		for _, m := range s.marks {
+			const column = 18
+			dst = append(append(dst, "  "...), m.mark...)
+			dst = append(dst, strings.Repeat(" ", max(1, column-2-len(m.mark)))...)
+			dst = appendWrapped(dst, m.means, column, width)
+		}
+	}
+	return dst
+}
+
+// appendWrapped appends words as lines: the first begins at a column, the others are indented to it.
+func appendWrapped(dst []byte, words string, column, width int) []byte {
+	at := column
+	for i, w := range strings.Fields(words) {
+		switch {
+		case i > 0 && at+1+len(w) > width:
+			dst = append(append(dst, '\n'), strings.Repeat(" ", column)...)
+			at = column
+		case i > 0:
+			dst = append(dst, ' ')
+			at++
+		}
+		dst = append(dst, w...)
+		at += len(w)
+	}
+	return append(dst, '\n')
+}
+
+// legend says what the marks mean that a report's frames and ends have, "" where they have none.
+func legend(r *report.Report) string {
+	var trusts, stops, methods uint
+	for i := range r.Threads {
+		th := &r.Threads[i]
+		for k := range th.Frames {
+			f := &th.Frames[k]
+			if tag, _ := doubt(f); tag != "" {
+				methods |= 1 << f.Method
+				trusts |= 1 << f.Trust
+			}
+		}
+		stops |= 1 << th.Stop.Reason
+	}
+	var said []string
+	for _, m := range unwind.Methods() {
+		if methods>>m&1 != 0 {
+			said = append(said, "["+m.String()+"] "+m.Means())
+		}
+	}
+	if trusts>>unwind.Likely&1 != 0 {
+		said = append(said, "likely: "+meansLikely)
+	}
+	if trusts>>unwind.Guess&1 != 0 {
+		said = append(said, "? "+meansGuess)
+	}
+	for _, r := range unwind.StopReasons() {
+		if r != unwind.StopRoot && stops>>r&1 != 0 {
+			said = append(said, "stop "+r.String()+": "+r.Means())
+		}
+	}
+	return strings.Join(said, ". ")
+}
