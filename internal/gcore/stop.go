@@ -3,6 +3,7 @@
 package gcore
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,9 +31,9 @@ type thread struct {
 	regs   []byte
 }
 
-// patience bounds how long a thread may take to stop: one that sleeps in the kernel without an end does not. rounds bounds how often
-// new threads are looked for.
-const patience, rounds = 500 * time.Millisecond, 16
+// patience bounds how long a thread may take to stop: one that sleeps in the kernel without an end does not. One that runs stops as soon
+// as a processor is free, which on a busy machine takes longer: queued. rounds bounds how often new threads are looked for.
+const patience, queued, rounds = 500 * time.Millisecond, 5 * time.Second, 16
 
 // ptraceEventStop is PTRACE_EVENT_STOP, seize PTRACE_SEIZE and interrupt PTRACE_INTERRUPT; prstatus is NT_PRSTATUS.
 const ptraceEventStop, seize, interrupt, prstatus = 128, 0x4206, 0x4207, 1
@@ -92,7 +93,7 @@ func seizeThread(tid int) error {
 
 // await waits until a thread has stopped.
 func (s *stopped) await(tid int) error {
-	for end := time.Now().Add(patience); ; {
+	for begin, most := time.Now(), patience; ; {
 		var status unix.WaitStatus
 		got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil)
 		switch {
@@ -108,13 +109,22 @@ func (s *stopped) await(tid int) error {
 			return nil
 		case got == tid: // ended
 			return unix.ESRCH
-		case time.Now().After(end):
+		case time.Since(begin) > most && most < queued && s.runs(tid):
+			most = queued
+		case time.Since(begin) > most:
 			s.late = append(s.late, tid)
 			return nil
 		default:
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
+}
+
+// runs tells whether a thread runs, or waits for a processor (proc(5), state R).
+func (s *stopped) runs(tid int) bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", s.pid, tid))
+	behind := bytes.LastIndexByte(stat, ')') // a name may have brackets
+	return behind >= 0 && bytes.HasPrefix(stat[behind:], []byte(") R"))
 }
 
 // letGo lets all threads go on, late ones as soon as they have stopped: they wake from a call that is to be made again. One that sleeps on
