@@ -41,7 +41,9 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 	case isKernel(snap):
 		inKernel(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
-		sent(c, snap)
+		if sent(c, snap); c.Kind == report.CrashAbort {
+			c.Reasons = appendSaid(c.Reasons, lastWords(snap), uncaught(snap, th))
+		}
 	case len(th.Frames) > 0 && ofMemory(f.Name):
 		memory(c, snap, th)
 	}

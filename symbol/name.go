@@ -31,7 +31,7 @@ func (n *names) readable(name string) string {
 		if n.known == nil || len(n.known) >= maxKnown {
 			n.known = make(map[string]string)
 		}
-		out = demangled(name)
+		out = Demangled(name)
 		n.known[name] = out
 	}
 	return out
@@ -50,9 +50,9 @@ func unversioned(name string) string {
 	return name
 }
 
-// demangled is the readable form of a C++ or Rust name; other names stay as
+// Demangled is the readable form of a C++ or Rust name; other names stay as
 // they are.
-func demangled(name string) (readable string) {
+func Demangled(name string) (readable string) {
 	if strings.HasPrefix(name, "?") && len(name) <= maxMangled {
 		return decorated.Name(name)
 	}

@@ -62,3 +62,11 @@ func hint(c *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w\nDid you mean %s?", err, strings.Join(alike, ", "))
 }
+
+// isCapture is a hint where a file is called as a command is, "" where there is none.
+func isCapture(name string) string {
+	if !exists(name) {
+		return ""
+	}
+	return fmt.Sprintf("\nThe file %s here is read by: backsight bt %s", name, name)
+}

@@ -183,7 +183,7 @@ gdb read. The process stands still while its stacks are copied, and goes on.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(pids) == 0 || output == "" {
-				return errors.New("core: name a process (-p PID) and a file (-o FILE)")
+				return errors.New("core: name a process (-p PID) and a file (-o FILE)" + isCapture("core"))
 			}
 			core, err := gcore.Of(pids[0], gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
 			if err != nil {

@@ -1,0 +1,64 @@
+package diagnose
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// kept are the variables in which libraries keep the words with which they end a program, for whoever reads its core: a pointer to text,
+// behind a header of so many bytes.
+//
+//	__abort_msg        glibc, include/stdlib.h and malloc's, assert's and fortify's messages: a size in front
+//	__glib_assert_msg  GLib, gtestutils.c
+var kept = [...]struct {
+	symbol string
+	header uint64
+}{{"__abort_msg", 4}, {"__glib_assert_msg", 0}}
+
+// maxMessage bounds a message in bytes.
+const maxMessage = 1 << 10
+
+// appendSaid appends a library's message, and which exception nobody caught, where there are.
+func appendSaid(reasons []string, words, exception string) []string {
+	if words != "" {
+		reasons = append(reasons, "it said: "+words)
+	}
+	if exception != "" {
+		reasons = append(reasons, exception)
+	}
+	return reasons
+}
+
+// lastWords is the message with which a library ended the program of snap, "" where none is kept.
+func lastWords(snap *target.Snapshot) string {
+	for _, m := range snap.Modules {
+		if m.Image == nil {
+			continue
+		}
+		for i := range kept {
+			s, ok := m.Image.Symbols.Named(kept[i].symbol)
+			if !ok {
+				continue
+			}
+			if at, ok := snap.Memory.Uint(m.ToTarget(s.Addr), snap.Arch.AddrSize); ok && at != 0 {
+				if words := text(snap, at+kept[i].header); words != "" {
+					return words
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// text is a string of C in target memory, without blanks around; "" where it has no end, or is none.
+func text(snap *target.Snapshot, addr uint64) string {
+	var b [maxMessage]byte
+	n := snap.Memory.Read(addr, b[:])
+	end := bytes.IndexByte(b[:n], 0)
+	if end < 0 {
+		return ""
+	}
+	return strings.TrimSpace(string(b[:end]))
+}
