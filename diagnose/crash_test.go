@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/x86"
@@ -176,6 +177,40 @@ func TestReturned(t *testing.T) {
 		snap.Modules = nil // a log without the firmware: what is code, nobody knows
 		if o := FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil); o != nil {
 			t.Errorf("%s: %+v without a binary", tt.name, o)
+		}
+	}
+}
+
+// TestReturnedByPop: ARM's `pop {r4, pc}` leaves its target below SP, whatever the link register is used for meanwhile; but a call
+// through a pointer leaves the address behind itself there, and AArch64 leaves out a tag.
+func TestReturnedByPop(t *testing.T) {
+	for _, tt := range []struct {
+		name, arch string
+		text       []byte
+		word       uint64 // below SP
+		pc, lr     uint64
+		want       string
+	}{
+		{"pop {r4, pc}, lr is a scratch register", "arm", nil, 0x41414141, 0x41414140, stack + 0x10, "AAAA"},
+		{"pop {r4, pc} behind bl", "arm", []byte{0xfe, 0xff, 0xff, 0xeb}, 0x41414141, 0x41414140, code + 4, "AAAA"},
+		{"blx r3", "arm", []byte{0x33, 0xff, 0x2f, 0xe1}, 0x41414141, 0x41414140, code + 4, ""},
+		{"another word below SP", "arm", nil, 0x42424242, 0x41414140, stack + 0x10, ""},
+		{"ret, with a tag", "aarch64", nil, 0, 0x0041414141414141, 0x4141414141414141, "AAAAAAAA"},
+	} {
+		arch, ok := append(cpu.Set(arm.Archs()), arm64.Archs()...).ByName(tt.arch, "", false)
+		if !ok {
+			t.Fatal(tt.arch)
+		}
+		snap, th := crashed(t, arch, tt.text, map[string]uint64{"pc": tt.pc, "lr": tt.lr, "sp": stack + 0x100}, target.Fault{Name: "SIGSEGV", Thread: 1})
+		words := make([]uint64, 512)
+		words[0x100/arch.AddrSize-1] = tt.word
+		snap.Memory = synth.Capture(arch, nil, synth.Stack(arch).Words(words...).Place(stack)).Memory
+		got := ""
+		if o := FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil); o != nil {
+			got = o.Text
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q was overwritten, want %q", tt.name, got, tt.want)
 		}
 	}
 }

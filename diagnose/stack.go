@@ -3,6 +3,8 @@ package diagnose
 import (
 	"fmt"
 
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -116,30 +118,52 @@ func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame
 
 // returned is the overwritten return address where a return led to a PC that is no code, nil where
 // a call did. A return leaves its target in the place that it read it from: the link register, or
-// on x86 the word below SP. A call leaves its own return address there.
+// the word below SP. A call leaves its own return address there.
 func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwritten {
 	arch := snap.Arch
 	o := &report.Overwritten{Value: pc}
-	if arch.CallPushesRA {
+	lr, known := t.Regs.Lookup(arch.LR)
+	switch lr &= arch.AddrMask(); {
+	case pc < nullPage:
+		return nil // a NULL that was returned to is the end of a stack as well
+	case !arch.CallPushesRA && known && samePlace(arch, lr, pc):
+		o.Value = lr
+	case arch.CallPushesRA || known && popsPC(arch) && !behindPointerCall(snap, lr):
 		sp, ok := t.Regs.Lookup(arch.SP)
 		if o.Slot = (sp - uint64(arch.AddrSize)) & arch.AddrMask(); !ok {
 			return nil
 		}
-		if v, ok := snap.Memory.Word(o.Slot); !ok || v != pc {
+		if o.Value, ok = snap.Memory.Word(o.Slot); !ok || !samePlace(arch, o.Value, pc) {
 			return nil
 		}
-	} else {
-		lr, ok := t.Regs.Lookup(arch.LR)
-		if lr &= arch.AddrMask(); !ok || lr&^1 != pc&^1 {
-			return nil
-		}
-		o.Value = lr
-	}
-	if pc < nullPage {
-		return nil // a NULL that was returned to is the end of a stack as well
+	default:
+		return nil
 	}
 	o.Text = report.WordText(arch, o.Value)
 	return o
+}
+
+// samePlace tells whether a word, jumped to, gives a PC: its lowest bit may have chosen an instruction set; AArch64 leaves
+// out the highest byte, a tag (Arm ARM, D8.8, "Address tagging").
+func samePlace(arch *cpu.Arch, word, pc uint64) bool {
+	differs := word ^ pc
+	if arch.Name == "aarch64" {
+		differs &= 1<<56 - 1
+	}
+	if !arch.CallPushesRA {
+		differs &^= 1
+	}
+	return differs == 0
+}
+
+// popsPC tells whether functions return by a load from the stack to the PC, as ARM's `pop {r4, pc}` does.
+func popsPC(arch *cpu.Arch) bool { return arch.Name == "arm" }
+
+// behindPointerCall tells whether the link register may hold the return address of a call through a pointer, which then led to the PC.
+func behindPointerCall(snap *target.Snapshot, lr uint64) bool {
+	ra, mode := snap.Arch.SplitCode(lr)
+	site, kind := callsite.Before(snap, ra, mode)
+	return kind == callsite.Missing || kind == callsite.Call && !site.Direct
 }
 
 // overwritten is the sentence about a lost return address.
