@@ -102,3 +102,20 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestArguments: in the frame's line, those of an inlined function in its own; what is not known is a question mark.
+func TestArguments(t *testing.T) {
+	r := sample(t)
+	d := r.Threads[0].Frames[1].Detailed()
+	d.Variables = []report.Variable{{Name: "n", Argument: true, Value: "12"}, {Name: "s", Argument: true, Missing: "optimised out"},
+		{Name: "i", Value: "3"}, {Name: "p", Argument: true, Inlined: "leaf", Value: strings.Repeat("x", 50)}}
+	text := string(render.AppendText(nil, r, render.Style{Arguments: true}))
+	for _, want := range []string{"mybacktrace+0x28(n=12, s=?) ", "leaf(p=" + strings.Repeat("x", 39) + "…) (inlined)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "i = 3") {
+		t.Errorf("a local variable in\n%s", text)
+	}
+}

@@ -17,7 +17,9 @@ func (t *frameTable) excerpts(f *report.Frame) {
 	if d == nil {
 		return
 	}
-	t.variables(d)
+	if !t.style.Arguments {
+		t.variables(d)
+	}
 	for i := range d.Source {
 		l := &d.Source[i]
 		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, expanded(l.Text)))

@@ -23,6 +23,8 @@ type Style struct {
 	Width int
 	// Legend: what the marks mean that were used stands below the text.
 	Legend bool
+	// Arguments stand in the frame's line, and nothing else of its variables.
+	Arguments bool
 	// Registers asks for the registers of every thread's innermost frame.
 	Registers bool
 	// StackUsage asks for what each frame takes of the stack.

@@ -49,7 +49,7 @@ func (t *frameTable) frames() {
 		}
 		for n := i; n < i+c.period; n++ {
 			k, _ := th.Repeats.Index(n)
-			for r := range frameRows(&th.Frames[k]) {
+			for r := range t.rows(&th.Frames[k]) {
 				t.row(n, &r)
 			}
 			t.excerpts(&th.Frames[k])
@@ -97,7 +97,7 @@ func (t *frameTable) layout() {
 	t.number = max(2, len(strconv.Itoa(th.Count()-1)))
 	t.name = minName
 	for i := range th.Frames {
-		for r := range frameRows(&th.Frames[i]) {
+		for r := range t.rows(&th.Frames[i]) {
 			if n := utf8.RuneCountInString(r.name); n <= maxName {
 				t.name = max(t.name, n)
 			}
@@ -108,18 +108,18 @@ func (t *frameTable) layout() {
 	}
 }
 
-// frameRows are the lines of a frame: the functions inlined there, innermost first, and the frame's own.
-func frameRows(f *report.Frame) iter.Seq[row] {
+// rows are the lines of a frame: the functions inlined there, innermost first, and the frame's own.
+func (t *frameTable) rows(f *report.Frame) iter.Seq[row] {
 	return func(yield func(row) bool) {
 		r := row{pc: f.PC, noPC: !f.HasAddress()}
 		for i := range f.Inlines {
 			in := &f.Inlines[i]
-			r.name, r.file = Text(shortName(orUnknown(in.Function), maxName))+" (inlined)", place(in.File, f.Dir, in.Line)
+			r.name, r.file = Text(shortName(orUnknown(in.Function), maxName))+t.arguments(f, in.Function)+" (inlined)", place(in.File, f.Dir, in.Line)
 			if !yield(r) {
 				return
 			}
 		}
-		r.name, r.file = Text(shortName(frameName(f), maxName)), where(f)
+		r.name, r.file = Text(shortName(frameName(f), maxName))+t.arguments(f, ""), where(f)
 		r.tag, r.color = doubt(f)
 		yield(r)
 	}

@@ -1,6 +1,10 @@
 package render
 
-import "github.com/backsight/backsight/report"
+import (
+	"strings"
+
+	"github.com/backsight/backsight/report"
+)
 
 // variables writes a frame's arguments and locals, a line each:
 //
@@ -16,6 +20,35 @@ func (t *frameTable) variables(d *report.Details) {
 		}
 		t.line("      " + s + "  (" + variableKind(v) + ")")
 	}
+}
+
+// maxValue is how long a value in a frame's line is, in letters.
+const maxValue = 40
+
+// arguments are those of a frame's function, or of one that was inlined there, as they stand in its line: (n=12, name=0x7ffe0010 "eth0", route=?).
+func (t *frameTable) arguments(f *report.Frame, inlined string) string {
+	if !t.style.Arguments || f.Details == nil {
+		return ""
+	}
+	var said []string
+	for i := range f.Details.Variables {
+		v := &f.Details.Variables[i]
+		if !v.Argument || v.Inlined != inlined {
+			continue
+		}
+		value := []rune(v.Value)
+		switch {
+		case v.Missing != "":
+			value = []rune("?")
+		case len(value) > maxValue:
+			value = append(value[:maxValue-1], '…')
+		}
+		said = append(said, Text(v.Name)+"="+Text(string(value)))
+	}
+	if said == nil {
+		return ""
+	}
+	return "(" + strings.Join(said, ", ") + ")"
 }
 
 // variableKind is the variable's type, and whether the caller gave it.

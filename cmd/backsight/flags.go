@@ -83,9 +83,10 @@ func (m *memoryFlags) check(archs cpu.Set) error {
 }
 
 // excerptFlags ask for more about each frame.
-type excerptFlags struct{ locals, code, source bool }
+type excerptFlags struct{ args, locals, code, source bool }
 
 func (e *excerptFlags) add(f *pflag.FlagSet) {
+	f.BoolVar(&e.args, "args", false, "the arguments in every frame's line, where the binary has debug information")
 	f.BoolVar(&e.locals, "locals", false, "the arguments and local variables of every frame, where the binary has debug information")
 	f.BoolVar(&e.code, "disassemble", false, "the instructions around every frame")
 	f.BoolVar(&e.source, "source", false, "the source lines around every frame, where the files are found")

@@ -200,7 +200,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		return nil, err
 	}
 	r := backsight.Report(ctx, snap, traces, s.names)
-	if s.opt.show.locals {
+	if s.opt.show.locals || s.opt.show.args {
 		s.unwinder.Variables(ctx, r, new(symbol.Symbolizer))
 		r.Issues = append(r.Issues, noVariables(r)...)
 	}

@@ -42,7 +42,7 @@ func noVariables(r *report.Report) []target.Issue {
 	if frames == 0 {
 		return nil
 	}
-	return []target.Issue{{Kind: target.IssueNames, Text: "--locals has nothing to show: no frame's function has variables in debug information"}}
+	return []target.Issue{{Kind: target.IssueNames, Text: "there are no variables to show: no frame's function has variables in debug information"}}
 }
 
 // addressed finds files named with an address that is no number: FILE is there, FILE@ADDR is not.
