@@ -30,6 +30,22 @@ func (img *Image) Linked(addr uint64) bool {
 	return is && l.Linked(addr)
 }
 
+// sealing is a Container that knows which writable memory the dynamic linker makes read-only.
+type sealing interface {
+	Sealed(addr uint64) bool
+}
+
+// Constant tells whether the program never writes at an image address: the segment is not writable, or what is there is read-only once the
+// dynamic linker has relocated it. False where the image has nothing.
+func (img *Image) Constant(addr uint64) bool {
+	s, ok := img.Segments.At(addr)
+	if !ok || !s.Write {
+		return ok
+	}
+	c, is := ContainerAs[sealing](img.container)
+	return is && c.Sealed(addr)
+}
+
 // resolving is a Container that knows which words are filled with what code of its own returns.
 type resolving interface {
 	Resolver(addr uint64) (resolver uint64, ok bool)

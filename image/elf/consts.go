@@ -23,6 +23,7 @@ const (
 	ptNote          = 4
 	ptPhdr          = 6
 	ptGNUEHFrame    = 0x6474e550
+	ptGNURelro      = 0x6474e552
 	ptGNUSFrame     = 0x6474e554
 	ptARMExidx      = 0x70000001
 	ptARMAttributes = 0x70000003 // only meaningful where e_machine is EM_ARM

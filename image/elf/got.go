@@ -61,3 +61,6 @@ func (c *container) Linked(addr uint64) bool {
 	s := m.syms.at(int(i))
 	return s.shndx != shnUndef && s.typ() == sttFunc
 }
+
+// Sealed tells whether the dynamic linker makes a place read-only once it has relocated the file (PT_GNU_RELRO, LSB Core).
+func (c *container) Sealed(addr uint64) bool { return addr-c.link.relro.Addr < c.link.relro.Size }

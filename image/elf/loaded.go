@@ -15,6 +15,8 @@ type LinkInfo struct {
 	// Dynamic is the dynamic section, PHdr the program headers (what AT_PHDR points
 	// to), in image addresses. Absent ones have Size 0.
 	Dynamic, PHdr image.Range
+	// relro is what nobody writes once it is relocated.
+	relro image.Range
 }
 
 // LinkInfoOf returns what an image's program headers tell; nothing for an image of
@@ -47,6 +49,8 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 			link.PHdr = r
 		case ptInterp:
 			link.Interp, h.Interpreted = string(nameAt(f.segments.bytes(p), 0)), true
+		case ptGNURelro:
+			link.relro = r
 		case ptGNUEHFrame:
 			table(image.EHFrameHdr, r)
 		case ptGNUSFrame:

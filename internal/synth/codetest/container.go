@@ -52,6 +52,8 @@ func (c *container) Import(addr uint64) (string, bool) {
 
 func (c *container) Linked(addr uint64) bool { return slices.Contains(c.program.Linked, addr) }
 
+func (c *container) Sealed(addr uint64) bool { return slices.Contains(c.program.Sealed, addr) }
+
 func (c *container) Resolver(addr uint64) (uint64, bool) {
 	at, ok := c.program.Resolvers[addr]
 	return at, ok

@@ -41,6 +41,8 @@ type Program struct {
 	Imports map[uint64]string
 	// Linked are the words of Data that the linker alone decides.
 	Linked []uint64
+	// Sealed are the words of Data that are read-only once they are relocated.
+	Sealed []uint64
 	// Resolvers are the functions that say what the dynamic linker stores, by the word's address.
 	Resolvers map[uint64]uint64
 	// Sections are the addresses of sections without bytes of their own.
