@@ -183,15 +183,19 @@ func (c *collector) linked() (covered uint64) {
 const leastGap = 16
 
 // listed adds the functions that unwind tables list, and returns how many bytes the tables cover and
-// what lies between; no gaps where there are no such functions.
+// what lies between; no gaps where there are no such functions. Tables name no instruction set: GAS leaves it out of the
+// addresses in .debug_frame, so that a symbol at a place tells more.
 func (c *collector) listed(ranges Ranges) (covered uint64, gaps []span) {
 	if ranges == nil {
 		return 0, nil
 	}
 	var all []span
+	known := c.thumb()
 	ranges(c.code.Img, func(lo, hi uint64) bool {
 		pc, _ := c.code.Arch.SplitCode(lo)
-		c.addPointer(lo)
+		if lo != pc || !known[pc] {
+			c.addPointer(lo)
+		}
 		all = append(all, span{pc, hi})
 		return true
 	})
@@ -208,6 +212,19 @@ func (c *collector) listed(ranges Ranges) (covered uint64, gaps []span) {
 		gaps = append(gaps, span{end, ^uint64(0)})
 	}
 	return covered, gaps
+}
+
+// thumb are the places so far whose instruction set is the second one, where an image may have two.
+func (c *collector) thumb() map[uint64]bool {
+	places := map[uint64]bool{}
+	if twoSets(c.code) {
+		for _, key := range c.keys {
+			if at := c.code.Addr(key); at.Mode != 0 {
+				places[at.PC] = true
+			}
+		}
+	}
+	return places
 }
 
 // listsText tells whether tables that cover so many bytes list the whole text: what

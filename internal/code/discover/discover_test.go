@@ -115,6 +115,21 @@ func TestFollowedCalls(t *testing.T) {
 	}
 }
 
+// TestTablesOfThumb: tables name no instruction set; a symbol at the same place does.
+func TestTablesOfThumb(t *testing.T) {
+	img := codetest.Program{CPU: "arm", Mode: 1, Listing: `
+	400000 <f>:
+		400000: b510       push {r4, lr}
+		400002: bd10       pop  {r4, pc}
+		400004: e12fff1e   bx   lr          A32, in the table alone`}.Image(t)
+	e := New(disasm.Of(img), func(_ *image.Image, yield func(lo, hi uint64) bool) {
+		_ = yield(0x400000, 0x400004) && yield(0x400004, 0x400008)
+	})
+	if want := []uint64{0x400001, 0x400004}; !slices.Equal(e.Certain(), want) {
+		t.Errorf("functions begin at %#x, want %#x", e.Certain(), want)
+	}
+}
+
 // TestFewDeclared: where a program declares hardly anything, calls are followed from the
 // functions that data points to as well.
 func TestFewDeclared(t *testing.T) {
