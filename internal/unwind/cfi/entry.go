@@ -40,9 +40,10 @@ type cie struct {
 	ra        uint64 // the return address column, a DWARF register number
 	addrSize  int
 	fdeEnc    uint8
-	sized     bool // augmentation "z": FDEs have augmentation data
-	signal    bool // "S"
-	selector  int  // size of the segment selectors of .debug_frame version 4
+	lsdaEnc   uint8 // of the pointer to a function's data for exceptions
+	sized     bool  // augmentation "z": FDEs have augmentation data
+	signal    bool  // "S"
+	selector  int   // size of the segment selectors of .debug_frame version 4
 	code      span
 	// first is the row that code makes, once it was executed.
 	first atomic.Pointer[firstRow]
@@ -52,6 +53,7 @@ type cie struct {
 type fde struct {
 	start, size uint64
 	cie         *cie
+	augmented   span // augmentation data
 	code        span
 }
 
@@ -136,7 +138,7 @@ func (s *frames) readCIE(off uint64) *cie {
 		return nil
 	}
 	r.Seek(uint64(letters.Offset()))
-	c := &cie{off: off, addrSize: s.arch.AddrSize}
+	c := &cie{off: off, addrSize: s.arch.AddrSize, lsdaEnc: encOmit}
 	if string(aug) == "eh" { // GCC 2: a pointer to exception tables
 		r.Skip(uint64(c.addrSize))
 	}
@@ -179,7 +181,7 @@ letters:
 		case 'R':
 			c.fdeEnc = r.U8()
 		case 'L':
-			r.U8()
+			c.lsdaEnc = r.U8()
 		case 'P':
 			if !s.skipPointer(r, c.addrSize) {
 				return false
@@ -240,7 +242,7 @@ func (s *frames) readUsual(off uint64, f *fde) bool {
 	if c == nil || c.fdeEnc != encPCRel|encSData4 || !c.sized || c.selector != 0 {
 		return false
 	}
-	f.cie, f.code = c, span{off + code, off + 4 + length}
+	f.cie, f.augmented, f.code = c, span{off + aug + 1, off + code}, span{off + code, off + 4 + length}
 	f.start = (s.addr + off + 8 + uint64(int32(start))) & s.arch.AddrMask()
 	f.size = uint64(int32(s.word(b[12:]))) & s.arch.AddrMask()
 	if s.arch.ISABit {
@@ -257,8 +259,11 @@ func (s *frames) readRange(e *entry, f *fde) bool {
 	r.Skip(uint64(c.selector))
 	start, ok := s.pointer(r, c.fdeEnc, c.addrSize, 0)
 	size, ok2 := number(r, c.fdeEnc&encFormat, c.addrSize)
+	f.augmented = span{}
 	if c.sized {
-		r.Skip(r.ULEB())
+		n := r.ULEB()
+		f.augmented = span{uint64(r.Offset()), uint64(r.Offset()) + n}
+		r.Skip(n)
 	}
 	if s.arch.ISABit {
 		start &^= 1
