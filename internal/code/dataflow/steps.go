@@ -92,12 +92,15 @@ func EachEdge(f *Function, visit func(from, to uint64, st *absint.State)) {
 }
 
 // TableTargets are the functions that an indirect transfer may go to whose target is an element of a table; bounded: the
-// code tells how many elements the table has.
-func TableTargets(f *Function, target absint.Value, mode cpu.Mode) (list []disasm.Addr, bounded bool) {
+// code tells how many elements the table has. constant tells where the program writes nothing: elsewhere a table may have others.
+func TableTargets(f *Function, target absint.Value, mode cpu.Mode, constant func(addr uint64) bool) (list []disasm.Addr, bounded bool) {
 	if target.Kind != absint.TableElement {
 		return nil, false
 	}
 	t := f.interp.JumpTables.Table(target)
+	if !constant(t.At) {
+		return nil, false
+	}
 	n, bounded := t.Limit, t.Limit > 0
 	if !bounded || n > maxElements {
 		n, bounded = maxElements, false

@@ -25,10 +25,12 @@ func (w *walk) transfer(s *dataflow.Step, low int64) {
 // called notes a call.
 func (w *walk) called(s *dataflow.Step, low int64) {
 	c := Call{Site: s.Addr, Depth: w.code.Arch.EntryCFA - low}
-	if s.Guess && !(s.In.Target != 0 && w.code.Entries.IsEntry(disasm.Target(s.In))) {
+	if s.Guess && !w.pads.known && s.In.Target != 0 && !w.callable(disasm.Target(s.In)) {
+		w.doubt(s.PC, Unfollowed)
 		return // perhaps data that was taken for code
 	}
 	if w.lost {
+		w.dynamic = true
 		w.doubt(s.PC, OtherStack)
 	}
 	to := disasm.Target(s.In)
@@ -39,12 +41,19 @@ func (w *walk) called(s *dataflow.Step, low int64) {
 		w.add(c, to)
 		return
 	}
+	c.Indirect = true
 	w.through(c, s)
+}
+
+// callable tells whether a function certainly begins at a place, or a stub of one.
+func (w *walk) callable(to disasm.Addr) bool {
+	_, stub := w.code.Callees.StubSlot(to)
+	return stub || w.code.Entries.IsEntry(to)
 }
 
 // add notes a transfer to a place of the image.
 func (w *walk) add(c Call, to disasm.Addr) {
-	if slot, ok := w.code.Callees.StubSlot(to); ok {
+	if slot, ok := w.code.Callees.StubSlot(to); ok && w.filled(slot) {
 		w.addSlot(c, slot)
 		return
 	}
@@ -75,22 +84,41 @@ func (w *walk) addSlot(c Call, slot uint64) {
 	w.calls = append(w.calls, c)
 }
 
+// linked notes a transfer through a word that the dynamic linker fills; false where the word is another, or not known.
+func (w *walk) linked(c Call, s *dataflow.Step) bool {
+	slot, ok := w.slots.At(s.Addr)
+	if !ok || !w.filled(slot) {
+		return false
+	}
+	w.addSlot(c, slot)
+	return true
+}
+
+// filled tells whether the linkers alone decide what a word holds: not the program, as of a pointer that it sets.
+func (w *walk) filled(slot uint64) bool {
+	img := w.code.Img
+	if _, imported := img.Import(slot); imported || img.Linked(slot) || img.Constant(slot) {
+		return true
+	}
+	_, chosen := w.code.Callees.Bound(slot, img)
+	return chosen
+}
+
 // through notes a call through a register or a word.
 func (w *walk) through(c Call, s *dataflow.Step) {
-	if slot, ok := w.f.CallSlot(s.Addr); ok {
-		if _, imported := w.code.Img.Import(slot); imported || w.code.Img.Linked(slot) {
-			w.addSlot(c, slot)
-			return
-		}
+	if w.linked(c, s) {
+		return
 	}
-	if to, sure := w.f.CallTarget(s.PC); sure && w.code.Has(to.PC) {
+	target := dataflow.Through(w.f, s.Before, s.In)
+	set := target.Kind == absint.Constant && target.Base == absint.FromWritable // by the program, or, of a lazy stub, by the linker
+	if to, sure := w.f.CallTarget(s.PC); sure && w.code.Has(to.PC) && (!set || w.code.Callees.BindsLazily(to)) {
 		w.add(c, to)
 		return
 	}
 	if c.To = w.byWays(s); len(c.To) > 0 {
 		c.Sure = true
 	} else {
-		c.To, c.Sure = w.ofTable(dataflow.Through(w.f, s.Before, s.In), s.Mode)
+		c.To, c.Sure = w.ofTable(target, s.Mode)
 	}
 	w.calls = append(w.calls, c)
 }
@@ -117,7 +145,7 @@ func (w *walk) ofTable(v absint.Value, mode cpu.Mode) (to []disasm.Addr, bounded
 	}
 	t, met := w.tables[v]
 	if !met {
-		t.to, t.bounded = dataflow.TableTargets(w.f, v, mode)
+		t.to, t.bounded = dataflow.TableTargets(w.f, v, mode, w.code.Img.Constant)
 		w.tables[v] = t
 	}
 	if w.listed += len(t.to); w.listed > maxListed {
@@ -136,11 +164,12 @@ type tableTargets struct {
 func (w *walk) jumped(s *dataflow.Step, low int64) {
 	c := Call{Site: s.Addr, Depth: -low, Jump: true}
 	if !disasm.IndirectJump(s.In) {
-		if to := disasm.Target(s.In); !dataflow.RunsAt(w.f, to) {
+		if to := disasm.Target(s.In); !w.within(to) {
 			w.add(c, to)
 		}
 		return
 	}
+	c.Indirect = true
 	w.leaves(c, s, dataflow.Through(w.f, s.Before, s.In))
 }
 
@@ -150,7 +179,7 @@ func (w *walk) loaded(s *dataflow.Step, low int64) {
 	if v == absint.CallerPC(w.code.Arch) {
 		return
 	}
-	w.leaves(Call{Site: s.Addr, Depth: -low, Jump: true}, s, v)
+	w.leaves(Call{Site: s.Addr, Depth: -low, Jump: true, Indirect: true}, s, v)
 }
 
 // leaves notes a jump to a value: a return, a label of the function, the tail call of what a constant tells, or of what nobody
@@ -160,21 +189,18 @@ func (w *walk) leaves(c Call, s *dataflow.Step, v absint.Value) {
 	switch to, ok := dataflow.Resolve(w.f, v); {
 	case v == absint.CallerPC(arch):
 		return
-	case ok && dataflow.RunsAt(w.f, to):
+	case ok && w.within(to):
 		return
 	case ok:
 		w.add(c, to)
 		return
 	case v.Kind == absint.TableElement:
-		if list, _ := w.ofTable(v, s.Mode); len(list) > 0 && dataflow.RunsAt(w.f, list[0]) {
+		if list, _ := w.ofTable(v, s.Mode); len(list) > 0 && w.within(list[0]) {
 			return
 		}
 	}
-	if a := s.Before.Operand(s.In); s.In.Flags&cpu.FlagMemory != 0 && a.Kind == absint.Constant {
-		if slot := uint64(a.Off) & arch.AddrMask(); w.code.Img.Linked(slot) {
-			w.addSlot(c, slot)
-			return
-		}
+	if w.linked(c, s) {
+		return
 	}
 	if s.Before.FrameGone(arch) {
 		w.calls = append(w.calls, c)

@@ -18,8 +18,10 @@ type walk struct {
 	code *analyses.Image
 	f    *dataflow.Function
 	sp   cpu.Reg
+	pads landing
 	places
 	tables map[absint.Value]tableTargets
+	slots  *dataflow.Slots
 
 	most  most
 	masks masks
@@ -45,6 +47,16 @@ type places struct {
 	raised map[absint.Base]bool
 }
 
+// landing is what the landing pads of a function share with it.
+type landing struct {
+	// parts are the function and the landing pads that were followed, steps what those have cost.
+	parts []*dataflow.Function
+	steps int
+	// Of landing pads: floor is where SP may stand where a block begins, as far as nothing tells. known: the code is certainly code.
+	floor int64
+	known bool
+}
+
 // spot is where SP stands: at low, at the lowest; lost: nobody knows where.
 type spot struct {
 	low  int64
@@ -64,7 +76,7 @@ type outcome struct {
 }
 
 func newWalk(code *analyses.Image, f *dataflow.Function) *walk {
-	return &walk{code: code, f: f, sp: code.Arch.SP, tables: map[absint.Value]tableTargets{}, places: places{
+	return &walk{code: code, f: f, sp: code.Arch.SP, pads: landing{parts: []*dataflow.Function{f}}, slots: dataflow.NewSlots(f), tables: map[absint.Value]tableTargets{}, places: places{
 		symbols: map[absint.Base]int64{}, blocks: map[uint64]spot{}, ends: map[uint64]spot{}, raised: map[absint.Base]bool{}}}
 }
 
@@ -122,7 +134,8 @@ func (w *walk) begin(s *dataflow.Step) {
 	if at, known := w.blocks[s.PC]; known {
 		w.spot = at
 	} else {
-		w.blocks[s.PC] = spot{}
+		w.spot = spot{low: w.pads.floor}
+		w.blocks[s.PC] = w.spot
 	}
 }
 
@@ -142,6 +155,7 @@ func (w *walk) step(s *dataflow.Step) {
 		w.low = max(w.low, w.probe)
 	}
 	if w.low < before && w.lost {
+		w.dynamic = true
 		w.doubt(s.PC, OtherStack)
 	}
 	w.lowest = min(w.lowest, w.low)

@@ -54,7 +54,7 @@ func TestListings(t *testing.T) {
 				t.Errorf("%s: no function %s", l.file, name)
 				continue
 			}
-			if got := counted(all, stackuse.Of(all, disasm.Addr{PC: sym.Addr, Mode: l.mode})); got != want {
+			if got := counted(all, stackuse.Of(all, disasm.Addr{PC: sym.Addr, Mode: l.mode}, nil)); got != want {
 				t.Errorf("%s, %s: %s, want %s", l.file, name, got, want)
 			}
 		}

@@ -3,16 +3,15 @@
 //	dataflow.EachStep ─► low   where SP may stand lowest before and behind each instruction
 //	                  ─► most  how large a register may be that is subtracted from SP
 //	                  ─► calls where each call and each jump out of the function goes
+//	                  ─► pads  the same of the code that exceptions enter
 //
 // All depths are bytes below the CFA, which is SP in the caller at the call. So a return address that the call
 // pushes counts for the function that is called, as GCC's -fstack-usage has it.
 package stackuse
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/analyses"
-	"github.com/backsight/backsight/internal/code/callee"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -40,8 +39,8 @@ type Call struct {
 	Site disasm.Addr
 	// Depth is how deep the callee's CFA lies below the caller's.
 	Depth int64
-	// Jump: a tail call.
-	Jump bool
+	// Jump: a tail call. Indirect: through a register or a word, not by the instruction alone.
+	Jump, Indirect bool
 	// To are the functions that may be called, in the image. Sure: there are no others.
 	To   []disasm.Addr
 	Sure bool
@@ -72,7 +71,7 @@ const (
 	TooLarge
 	// NoCode: the bytes at a place are no instructions.
 	NoCode
-	// LandingPads: exceptions enter the function at code behind, which was not followed.
+	// LandingPads: exceptions enter the function at code of which not all was seen.
 	LandingPads
 )
 
@@ -81,12 +80,13 @@ var reasons = [...]string{"alloca or variable array without a bound", "SP moves 
 
 func (r Reason) String() string { return reasons[r] }
 
-// Of tells of the function that begins at an entry.
-func Of(code *analyses.Image, entry disasm.Addr) *Use {
+// Of tells of the function that begins at an entry. exceptions may be nil.
+func Of(code *analyses.Image, entry disasm.Addr, exceptions Exceptions) *Use {
 	f := code.Flows.Function(entry)
 	w := newWalk(code, f)
 	w.settle()
-	u := &Use{Entry: entry, Steps: f.Steps(), Dynamic: w.dynamic, Doubts: w.doubts, Calls: w.calls}
+	w.throw(exceptions)
+	u := &Use{Entry: entry, Steps: f.Steps() + w.pads.steps, Dynamic: w.dynamic, Doubts: w.doubts, Calls: w.calls}
 	u.Own = code.Arch.EntryCFA - w.lowest
 	u.Reach = max(u.Own, code.Arch.EntryCFA-w.reach)
 	u.addDoubts(f, w)
@@ -102,24 +102,6 @@ func (u *Use) addDoubts(f *dataflow.Function, w *walk) {
 	case f.BrokenOff:
 		u.Doubts = append(u.Doubts, Doubt{at, TooLarge})
 	}
-	if pads, has := landingPads(w.code, f); has {
-		u.Doubts = append(u.Doubts, Doubt{pads, LandingPads})
-	}
-}
-
-// maxPads bounds how much code behind a function is looked at, in instructions.
-const maxPads = 1 << 12
-
-// landingPads tells whether code stands between a function and the next that throws an exception on, or catches one: the
-// function's landing pads, which no flow leads to (Itanium C++ ABI, Exception Handling, 2.4).
-func landingPads(code *analyses.Image, f *dataflow.Function) (at uint64, has bool) {
-	from, left := dataflow.EndFrom(f, f.Entry.PC), maxPads
-	disasm.Each(code.Code, disasm.Addr{PC: from, Mode: f.Entry.Mode}, code.Entries.Next(f.Entry.PC, f.Entry.PC), func(_ disasm.Addr, in *cpu.Insn) bool {
-		left--
-		has = in.Op == cpu.OpCall && in.Target != 0 && callee.OfLandingPads(code.Callees, disasm.Target(in))
-		return left > 0 && !has
-	})
-	return from, has
 }
 
 // place is where SP stands as a value says: bytes above SP on entry, negative below. known: the value is
