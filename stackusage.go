@@ -6,13 +6,18 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/stackdepth"
+	"github.com/backsight/backsight/internal/code/stackuse"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
 )
 
 // StackReport is how deep the stacks of a program get.
 type StackReport = stackdepth.Report
 
-// StackRoot is where a stack begins, StackFunction what one function takes, StackBranch a function in the tree of calls.
+// StackRoot is where a stack begins, StackFunction what one function takes, StackBranch a function in the tree of calls,
+// StackCall one call.
 type (
+	StackCall     = stackdepth.Called
 	StackRoot     = stackdepth.Root
 	StackFunction = stackdepth.Function
 	StackBranch   = stackdepth.Branch
@@ -30,9 +35,23 @@ func ReadStackAnnotations(r io.Reader) (*StackAnnotations, error) {
 // each place where a stack begins. annotations may be nil. progress, if not nil, is told how many functions are done. The error is that
 // of ctx, or says that the image's file has changed.
 func StackUsage(ctx context.Context, img *image.Image, annotations *StackAnnotations, progress func(done int)) (r *StackReport, err error) {
-	opt := stackdepth.Options{Annotations: annotations, Ranges: functionRanges, Progress: progress}
+	opt := stackdepth.Options{Annotations: annotations, Ranges: functionRanges, Exceptions: landingPads, Progress: progress}
 	if fault := guarded(img, func() { r, err = stackdepth.Make(ctx, img, opt) }); fault != nil {
 		return nil, fault
 	}
 	return r, err
+}
+
+// landingPads tells where exceptions enter the function at pc, by its tables.
+func landingPads(img *image.Image, pc uint64) (p stackuse.Pads) {
+	find := cfi.New().Exceptions
+	if (ehabi.Source{}).Knows(img) {
+		find = (ehabi.Source{}).Exceptions
+	}
+	var lsda uint64
+	p.Lo, p.Hi, lsda, p.Known = find(img, pc)
+	if p.Known && lsda != 0 {
+		p.At, p.Known = cfi.LandingPads(img, p.Lo, lsda)
+	}
+	return p
 }

@@ -39,6 +39,7 @@ type stackRootJSON struct {
 	From       string               `json:"stack_from,omitempty"`
 	Path       []stackFrameJSON     `json:"path"`
 	Interrupts []stackInterruptJSON `json:"interrupts,omitempty"`
+	Switched   int64                `json:"switched,omitempty"`
 	OpenCount  int                  `json:"open_count,omitempty"`
 	Open       []int                `json:"open,omitempty"`
 }
@@ -109,7 +110,7 @@ func writeStackJSON(w io.Writer, r *stackResult) error {
 
 func rootJSON(x *backsight.StackRoot) stackRootJSON {
 	out := stackRootJSON{Kind: x.Kind, Name: x.Name, Address: fmt.Sprintf("%#x", x.At), Depth: x.Depth, AtLeast: x.OpenCount > 0, OpenCount: x.OpenCount,
-		Stack: x.Stack, From: x.From, Open: x.Open, Path: []stackFrameJSON{}}
+		Stack: x.Stack, From: x.From, Open: x.Open, Switched: x.Switched, Path: []stackFrameJSON{}}
 	for i := range x.Path {
 		f := &x.Path[i]
 		out.Path = append(out.Path, stackFrameJSON{f.Name, fmt.Sprintf("%#x", f.At), f.Bytes, hexOf(f.Site), f.How, f.Times})

@@ -22,7 +22,8 @@ func writeStackPage(w io.Writer, r *stackResult) error {
 			roots = append(roots, block)
 		}
 	}
-	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(r.Below))}
+	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(r.Below)),
+		"as wide as the stack from there on, the deepest first"}
 	_, err := w.Write(render.AppendIcicle(nil, "Stacks of "+r.Path, facts, roots))
 	return err
 }

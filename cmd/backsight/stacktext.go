@@ -30,7 +30,7 @@ func writeStackText(w io.Writer, r *stackResult) error {
 		writeRoot(out, r, i)
 	}
 	if n := len(r.Roots) - shownRoots; n > 0 {
-		fmt.Fprintf(out, "\nand %s that are not as deep: -f json has all\n", plural(n, "stack", "stacks"))
+		fmt.Fprintf(out, "\nand %s, not as deep: -f json has all\n", plural(n, "more stack", "more stacks"))
 	}
 	writeOpen(out, r)
 	writeLargest(out, r)
@@ -88,6 +88,9 @@ func atLeast(open int) string {
 }
 
 func writeInterrupts(out io.Writer, x *backsight.StackRoot) {
+	if x.Switched > 0 {
+		fmt.Fprintf(out, "%8d  what an interrupt and the switch to another task leave\n", x.Switched)
+	}
 	if len(x.Interrupts) == 0 {
 		return
 	}

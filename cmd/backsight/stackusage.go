@@ -103,7 +103,8 @@ func (o *stackOptions) run(ctx context.Context, stdout io.Writer, p *progress, p
 	if err := o.written(ctx, stdout, r, write); err != nil {
 		return err
 	}
-	if o.max > 0 && r.exceeds(o.max) {
+	if why := r.exceeds(o.max); o.max > 0 && why != "" {
+		p.warn(fmt.Sprintf("%s: %s", path, why))
 		return &failure{code: exitIncomplete}
 	}
 	return nil
@@ -118,14 +119,17 @@ type stackResult struct {
 	Old []oldFunction
 }
 
-// exceeds tells whether a stack may get deeper than so many bytes.
-func (r *stackResult) exceeds(most int64) bool {
+// exceeds names the first stack that may get deeper than so many bytes, "" where none may.
+func (r *stackResult) exceeds(most int64) string {
 	for i := range r.Roots {
-		if r.Roots[i].Depth > most || r.Roots[i].OpenCount > 0 {
-			return true
+		if x := &r.Roots[i]; x.Depth > most || x.OpenCount > 0 {
+			return fmt.Sprintf("the stack of %s %s needs %s%d bytes; --max is %d", x.Kind, short(x.Name), atLeast(x.OpenCount), x.Depth, most)
 		}
 	}
-	return len(r.Roots) == 0 || r.Issue != ""
+	if len(r.Roots) == 0 || r.Issue != "" {
+		return "not all stacks are known"
+	}
+	return ""
 }
 
 // maxAnnotations bounds the bytes of a file of annotations.

@@ -112,7 +112,9 @@ type gatherer struct {
 	uses   []*stackuse.Use
 	todo   []disasm.Addr
 	budget budget.Budget
-	said   func(done int)
+	// exceptions tells of landing pads.
+	exceptions stackuse.Exceptions
+	said       func(done int)
 }
 
 // run analyses all that is to do, a batch at a time on all cores, and returns what the budget left. The result is the same on every machine.
@@ -164,7 +166,7 @@ func (g *gatherer) analyse(list []disasm.Addr) ([]*stackuse.Use, error) {
 	work := func() {
 		fault := mapped.Guard(func() {
 			for i := next.Add(1) - 1; int(i) < len(list) && g.ctx.Err() == nil; i = next.Add(1) - 1 {
-				uses[i] = stackuse.Of(g.code, list[i])
+				uses[i] = stackuse.Of(g.code, list[i], g.exceptions)
 			}
 		})
 		if fault != nil {
@@ -212,4 +214,13 @@ func (g *graph) at(to disasm.Addr) (int, bool) {
 // beginsAt tells whether a function begins at a place that may be named by data alone.
 func beginsAt(code *analyses.Image, at disasm.Addr) bool {
 	return code.Entries.IsEntry(at) || code.Heights.Begins(at)
+}
+
+// isStub tells whether the stub of another file's function stands at a place: calls of it are calls of that.
+func isStub(code *analyses.Image, at disasm.Addr) bool {
+	slot, ok := code.Callees.StubSlot(at)
+	if _, imported := code.Img.Import(slot); ok && imported {
+		return true
+	}
+	return code.Callees.BindsLazily(at)
 }

@@ -209,11 +209,17 @@ func (g *graph) leadsOut(i int) bool {
 	return slices.ContainsFunc(g.nodes[i].use.Calls, func(c stackuse.Call) bool { return len(c.To) == 1 && !g.code.Has(c.To[0].PC) })
 }
 
+// inside tells whether a place lies within a function that a symbol names: a label, or a number that is an address by chance.
+func (g *graph) inside(at disasm.Addr) bool {
+	sym, ok := g.code.Img.Symbols.At(at.PC)
+	return ok && sym.Addr < at.PC && at.PC < sym.Addr+sym.Size
+}
+
 // take finds the functions that pointers of the image may lead to, but for those that something else than a call enters.
 func (g *graph) take(entered func(disasm.Addr) bool) {
 	for i := range g.nodes {
 		at := g.nodes[i].use.Entry
-		if !g.leadsOut(i) && beginsAt(g.code, at) && g.code.Entries.AddressTaken(at) && !entered(at) {
+		if !g.leadsOut(i) && beginsAt(g.code, at) && !g.inside(at) && g.code.Entries.AddressTaken(at) && !entered(at) {
 			g.taken = append(g.taken, i)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/code/stackuse"
 )
 
 // Report is how deep the stacks of a program get. All sizes are bytes, addresses those of the image.
@@ -52,8 +53,10 @@ type Root struct {
 	// Depth is how deep the stack gets: the deepest path, and what interrupts add.
 	Depth int64
 	Path  []Frame
-	// Interrupts are the handlers that may run on this stack at the same time.
+	// Interrupts are the handlers that may run on this stack at the same time. Switched is what an interrupt and the switch to
+	// another task leave on a task's stack.
 	Interrupts []Interrupt
+	Switched   int64
 	// Stack is the size of the stack, 0 where it is not known, and From where that was found.
 	Stack uint64
 	From  string
@@ -89,6 +92,8 @@ type Options struct {
 	Annotations *Annotations
 	// Ranges lists the functions that unwind tables know of.
 	Ranges discover.Ranges
+	// Exceptions tells where exceptions enter functions, by such tables.
+	Exceptions stackuse.Exceptions
 	// Progress, if not nil, is told how many functions are done.
 	Progress func(done int)
 }
@@ -101,9 +106,10 @@ func Make(ctx context.Context, img *image.Image, opt Options) (*Report, error) {
 	}
 	code := analyses.Of(img, opt.Ranges)
 	vectors := findVectors(code)
-	gather := gatherer{ctx: ctx, code: code, seen: disasm.NewSet(code.Code), budget: bound(img), said: opt.Progress}
+	gather := gatherer{ctx: ctx, code: code, seen: disasm.NewSet(code.Code), budget: bound(img),
+		exceptions: opt.Exceptions, said: opt.Progress}
 	for _, key := range code.Entries.Starts() {
-		if at := code.Addr(key); beginsAt(code, at) {
+		if at := code.Addr(key); beginsAt(code, at) && !isStub(code, at) {
 			gather.want(at)
 		}
 	}
@@ -119,7 +125,7 @@ func Make(ctx context.Context, img *image.Image, opt Options) (*Report, error) {
 	g.openFrames()
 	tasks := findTasks(g)
 	g.take(func(at disasm.Addr) bool {
-		return vectors.has(at) || slices.ContainsFunc(tasks, func(t task) bool { return t.at == at })
+		return vectors.has(at) || vectors.begins(code, at) || slices.ContainsFunc(tasks, func(t task) bool { return t.at == at })
 	})
 	g.link()
 	g.findCycles()
@@ -162,7 +168,7 @@ const maxRoots = 1000
 // root tells of one root.
 func (g *graph) root(x *root, v *vectors) Root {
 	n := &g.nodes[x.node]
-	out := Root{Name: cmp.Or(x.name, n.name), At: n.use.Entry.PC, Kind: x.kind, Depth: n.depth + x.extra, Stack: x.size, From: x.from,
+	out := Root{Name: cmp.Or(x.name, n.name), At: n.use.Entry.PC, Kind: x.kind, Depth: n.depth + x.extra, Switched: x.extra, Stack: x.size, From: x.from,
 		Path: g.path(x.node)}
 	from := []int{x.node}
 	if x.interrupted {

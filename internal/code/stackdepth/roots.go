@@ -69,11 +69,12 @@ func (g *graph) roots(v *vectors, tasks []task) (list []root) {
 	return list
 }
 
-// unreached are the functions that pointers lead to and that no root calls, in any way: the tasks of a kernel that is not known.
+// unreached are the functions that pointers lead to and that no root calls, in any way: the tasks of a kernel that is not known. A task
+// does something: it calls, or has a frame.
 func (g *graph) unreached(from []int) (list []int) {
 	met := g.below(from)
 	for _, k := range g.taken {
-		if !met[k] {
+		if n := &g.nodes[k]; !met[k] && (len(n.edges) > 0 || n.use.Own > 0) {
 			list = append(list, k)
 		}
 	}

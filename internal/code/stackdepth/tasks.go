@@ -122,6 +122,7 @@ func (g *graph) created(c *creation, caller, site disasm.Addr) (t task, ok bool)
 	t.size = uint64(v.Off) & g.code.Arch.AddrMask()
 	word := uint64(g.code.Arch.AddrSize)
 	switch {
+	case c.attr > 0 && t.size == 0: // the kernel's own size
 	case c.attr > 0:
 		t.size, _ = g.code.Img.Word(t.size + c.attr*word)
 	case c.unit == 0:

@@ -26,15 +26,48 @@ const (
 	maxLevels   = 100
 )
 
-// Of is the tree of calls below the function at an address, the deepest first.
-func (t *Tree) Of(at uint64) (b Branch, ok bool) {
-	for i := range t.g.nodes {
-		if n := &t.g.nodes[i]; n.use.Entry.PC == at && n.use.Steps > 0 {
-			left := maxBranches
-			return t.branch(i, maxLevels, &left), true
+// Called is a function that a call may lead to.
+type Called struct {
+	// Name and At are the function's; At is 0 for one of another file. Both are zero where the code does not tell which.
+	Name string
+	At   uint64
+	// Site is the address of the call. Sure: it leads nowhere else. Indirect: through a register or a word.
+	Site           uint64
+	Sure, Indirect bool
+}
+
+// Calls are the calls that the code of the function at an address has, in the order of the code's analysis.
+func (t *Tree) Calls(at uint64) (list []Called) {
+	i, ok := t.function(at)
+	if !ok {
+		return nil
+	}
+	for k := range t.g.nodes[i].use.Calls {
+		c := &t.g.nodes[i].use.Calls[k]
+		if len(c.To) == 0 {
+			list = append(list, Called{Name: c.Import, Site: c.Site.PC, Sure: c.Sure, Indirect: c.Indirect})
+		}
+		for _, to := range c.To {
+			list = append(list, Called{Name: nameOf(t.g.code.Img, to), At: to.PC, Site: c.Site.PC, Sure: c.Sure && len(c.To) == 1, Indirect: c.Indirect})
 		}
 	}
-	return b, false
+	return list
+}
+
+// function is the node of the function at an address.
+func (t *Tree) function(at uint64) (int, bool) {
+	i := slices.IndexFunc(t.g.nodes, func(n node) bool { return n.use.Entry.PC == at && n.use.Steps > 0 })
+	return i, i >= 0
+}
+
+// Of is the tree of calls below the function at an address, the deepest first.
+func (t *Tree) Of(at uint64) (b Branch, ok bool) {
+	i, ok := t.function(at)
+	if !ok {
+		return b, false
+	}
+	left := maxBranches
+	return t.branch(i, maxLevels, &left), true
 }
 
 func (t *Tree) branch(i, levels int, left *int) Branch {

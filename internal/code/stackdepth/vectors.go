@@ -34,6 +34,12 @@ func (v *vectors) has(at disasm.Addr) bool {
 	return slices.ContainsFunc(v.handlers, func(h handler) bool { return h.at == at })
 }
 
+// begins tells whether the program begins at a place: whoever goes there begins a new stack.
+func (v *vectors) begins(code *analyses.Image, at disasm.Addr) bool {
+	first, ok := code.Pointer(v.reset)
+	return ok && v.reset != 0 && first == at || code.Entries.StartsImage(at)
+}
+
 // findVectors finds the handlers.
 func findVectors(code *analyses.Image) *vectors {
 	v := &vectors{}
