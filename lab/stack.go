@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/backsight/backsight"
@@ -37,11 +37,18 @@ func runStack(args []string) error {
 	for _, tool := range missing {
 		fmt.Fprintf(os.Stderr, "skipped: there is no %s\n", tool)
 	}
-	t := stackTally{figures: map[string]*[2]int{}}
+	t := stackTally{figures: map[string]*stackmarks.Tally{}}
 	for i := range cases {
 		if err := t.add(context.Background(), &cases[i]); err != nil {
 			return err
 		}
+	}
+	for _, arg := range flags.Args() {
+		row, err := measured(context.Background(), arg)
+		if err != nil {
+			return fmt.Errorf("%s: %w", arg, err)
+		}
+		t.others = append(t.others, row)
 	}
 	f, err := os.Create(*out)
 	if err != nil {
@@ -54,11 +61,13 @@ func runStack(args []string) error {
 // stackTally is what was found.
 type stackTally struct {
 	order   []string // CPU and level
-	figures map[string]*[2]int
+	figures map[string]*stackmarks.Tally
 	differ  []string
-	marks   []string
+	marks   []string // that are more than 10 % below the bound
+	painted int
 	above   int
 	near    int
+	others  []string // rows of other people's programs
 }
 
 // add builds and measures a program.
@@ -83,39 +92,36 @@ func (t *stackTally) add(ctx context.Context, c *stackmarks.Case) error {
 	if err != nil {
 		return err
 	}
-	if err := t.compare(c, r); err != nil || !c.Painted {
+	if err := t.compare(ctx, c, img, r); err != nil || !c.Painted {
 		return err
 	}
 	return t.mark(ctx, c, r)
 }
 
-// compare counts the functions of which GCC says the same.
-func (t *stackTally) compare(c *stackmarks.Case, r *backsight.StackReport) error {
-	files, _ := filepath.Glob(filepath.Join(c.Dir, "*.su"))
+// compare counts what GCC says the same of.
+func (t *stackTally) compare(ctx context.Context, c *stackmarks.Case, img *image.Image, r *backsight.StackReport) error {
 	key := c.CPU.Name + " -" + c.Level
 	if t.figures[key] == nil {
-		t.figures[key], t.order = new([2]int), append(t.order, key)
+		t.figures[key], t.order = &stackmarks.Tally{}, append(t.order, key)
 	}
-	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		list, err := stackmarks.Figures(f)
-		f.Close()
-		if err != nil {
-			return err
-		}
-		n, differ := stackmarks.Compare(list, r, c.CPU.Name)
-		t.figures[key][0] += n
-		t.figures[key][1] += n - len(differ)
-		for _, d := range differ {
-			why := d.Why
-			if why == "" {
-				why = "**not explained**"
-			}
-			t.differ = append(t.differ, fmt.Sprintf("| %s | %s | %s | %d %s | %d | %s |", key, c.Program, d.Name, d.Bytes, d.Kind, d.Own, why))
-		}
+	f, err := os.Open(c.Info())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	list, err := stackmarks.Figures(f)
+	if err != nil {
+		return err
+	}
+	listing, err := c.Disassembled(ctx)
+	if err != nil {
+		return err
+	}
+	with := stackmarks.NewComparison(c.CPU.Name, img, r, listing)
+	with.Add(list)
+	t.figures[key].Add(with.Tally)
+	for _, d := range with.Differ {
+		t.differ = append(t.differ, fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", key, c.Program, d.Name, d.GCC, d.Code, cmp.Or(d.Why, "**not explained**")))
 	}
 	return nil
 }
@@ -131,6 +137,7 @@ func (t *stackTally) mark(ctx context.Context, c *stackmarks.Case, r *backsight.
 		if x.Name != "work" {
 			continue
 		}
+		t.painted++
 		said := fmt.Sprint(x.Depth)
 		if x.OpenCount > 0 {
 			said = "at least " + said
@@ -141,6 +148,7 @@ func (t *stackTally) mark(ctx context.Context, c *stackmarks.Case, r *backsight.
 			said += " **below the mark**"
 		case x.Depth >= mark && x.Depth*10 <= mark*11:
 			t.near++
+			continue
 		}
 		t.marks = append(t.marks, fmt.Sprintf("| %s -%s | %s | %d | %s |", c.CPU.Name, c.Level, c.Program, mark, said))
 	}
@@ -149,15 +157,23 @@ func (t *stackTally) mark(ctx context.Context, c *stackmarks.Case, r *backsight.
 
 func (t *stackTally) write(w io.Writer) {
 	fmt.Fprint(w, "# Stacks by code, by GCC, and as they were\n\n`go run ./lab stack` writes this.\n\n## GCC's figures\n\n",
-		"Of each function that -fstack-usage lists and the binary has.\n\n| CPU and level | functions | equal |\n|---|--:|--:|\n")
-	all, same := 0, 0
+		"Of each function that -fcallgraph-info=su lists and the binary has: the bytes of its stack, and which functions it calls.\n\n"+
+			"| CPU and level | functions | equal bytes | calls | equal calls | functions equal in both |\n|---|--:|--:|--:|--:|--:|\n")
+	var all stackmarks.Tally
 	for _, key := range t.order {
 		f := t.figures[key]
-		all, same = all+f[0], same+f[1]
-		fmt.Fprintf(w, "| %s | %d | %d |\n", key, f[0], f[1])
+		all.Add(*f)
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d |\n", key, f.Functions, f.Bytes, f.Calls, f.SameCalls, f.Same)
 	}
-	fmt.Fprintf(w, "| all | %d | %d (%.2f %%) |\n\n| CPU and level | program | function | GCC | code | why |\n|---|---|---|---|--:|---|\n", all, same, 100*float64(same)/float64(max(all, 1)))
+	fmt.Fprintf(w, "| all | %d | %d (%.2f %%) | %d | %d (%.2f %%) | %d (%.2f %%) |\n\n| CPU and level | program | function | GCC | code | why |\n|---|---|---|---|--:|---|\n",
+		all.Functions, all.Bytes, 100*float64(all.Bytes)/float64(max(all.Functions, 1)),
+		all.Calls, all.SameCalls, 100*float64(all.SameCalls)/float64(max(all.Calls, 1)),
+		all.Same, 100*float64(all.Same)/float64(max(all.Functions, 1)))
 	fmt.Fprintln(w, strings.Join(t.differ, "\n"))
-	fmt.Fprintf(w, "\n## High-water marks\n\nPrograms on painted stacks, in QEMU: %d, of which %d left a mark above the bound; the bound of %d is within 10 %% of the mark.\n\n"+
-		"| CPU and level | program | mark | code |\n|---|---|--:|---|\n%s\n", len(t.marks), t.above, t.near, strings.Join(t.marks, "\n"))
+	fmt.Fprintf(w, "\n## High-water marks\n\nPrograms on painted stacks, in QEMU: %d, of which %d left a mark above the bound; the bound of %d is within 10 %% of the mark. The others:\n\n"+
+		"| CPU and level | program | mark | code |\n|---|---|--:|---|\n%s\n", t.painted, t.above, t.near, strings.Join(t.marks, "\n"))
+	if len(t.others) > 0 {
+		fmt.Fprintf(w, "\n## Programs of others\n\nGiven as NAME=FILE behind the flags. *Pointers*: calls that the code does not resolve. *Closed*: stacks whose depth is a bound.\n\n"+
+			"| program | CPU | functions | calls | pointers | tasks | closed | deepest stack | seconds |\n|---|---|--:|--:|--:|--:|--:|---|--:|\n%s\n", strings.Join(t.others, "\n"))
+	}
 }

@@ -19,10 +19,10 @@ import (
 // page is a page of the core file that is in the repository. Everything that the browser complains about fails the test.
 func page(t *testing.T) context.Context {
 	t.Helper()
-	return show(t, ".frame", "-f", "html", "--sysroot", "testdata/mips-deref/modules", "testdata/mips-deref/core.gz")
+	return show(t, ".frame", "bt", "-f", "html", "--sysroot", "testdata/mips-deref/modules", "testdata/mips-deref/core.gz")
 }
 
-// show makes a page by the arguments of bt, and waits until an element is seen.
+// show makes a page by a command, and waits until an element is seen.
 func show(t *testing.T, element string, args ...string) context.Context {
 	t.Helper()
 	path := ""
@@ -35,7 +35,7 @@ func show(t *testing.T, element string, args ...string) context.Context {
 	if path == "" {
 		t.Skip("no Chromium")
 	}
-	html, err := exec.Command("go", append([]string{"-C", "../..", "run", "./cmd/backsight", "bt"}, args...)...).Output()
+	html, err := exec.Command("go", append([]string{"-C", "../..", "run", "./cmd/backsight"}, args...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestColours(t *testing.T) {
 
 // TestFlame: a click makes a function as wide as the graph, a search counts the stacks that have a function.
 func TestFlame(t *testing.T) {
-	ctx := show(t, "#flame button", "-f", "flame", "-e", "testdata/perf-x86_64/profile.sym", "testdata/perf-x86_64/perf.data")
+	ctx := show(t, "#flame button", "bt", "-f", "flame", "-e", "testdata/perf-x86_64/profile.sym", "testdata/perf-x86_64/perf.data")
 	const width = `document.querySelector('button[title^="parse"]').offsetWidth / document.querySelector('#flame').offsetWidth`
 	if w := eval[float64](t, ctx, width); w > 0.5 {
 		t.Errorf("parse.constprop.0, which 14 of 26 stacks have at four places, is %.2f wide", w)
@@ -139,6 +139,27 @@ func TestFlame(t *testing.T) {
 	}
 	run(t, ctx, chromedp.SendKeys("#search", "PARSE", chromedp.ByQuery))
 	if s := eval[string](t, ctx, `document.getElementById("found").value`); s != "14 of 26, 53.8 %" {
+		t.Errorf("found %q", s)
+	}
+	run(t, ctx, chromedp.EmulateViewport(360, 800))
+	if w := eval[int](t, ctx, `document.documentElement.scrollWidth`); w > 360 {
+		t.Errorf("the page is %d pixels wide on a screen of 360", w)
+	}
+}
+
+// TestIcicle: the deepest stack comes first, a click makes a function as wide as the chart, a search counts the blocks of a name.
+func TestIcicle(t *testing.T) {
+	ctx := show(t, "#flame button", "usage", "-f", "html", "testdata/microcontroller/m3-freertos.elf")
+	if s := eval[string](t, ctx, `document.querySelectorAll('#flame button')[1].textContent`); s != "entry Reset: 856 bytes" {
+		t.Errorf("the first stack is %q", s)
+	}
+	const width = `document.querySelector('button[title^="mid_b:"]').offsetWidth / document.querySelector('#flame').offsetWidth`
+	run(t, ctx, chromedp.Click(`button[title^="mid_b:"]`, chromedp.ByQuery))
+	if w := eval[float64](t, ctx, width); w < 0.9 {
+		t.Errorf("a click makes a function %.2f wide", w)
+	}
+	run(t, ctx, chromedp.SendKeys("#search", "mid_b", chromedp.ByQuery))
+	if s := eval[string](t, ctx, `document.getElementById("found").value`); s == "" || s[0] < '1' || s[0] > '9' {
 		t.Errorf("found %q", s)
 	}
 	run(t, ctx, chromedp.EmulateViewport(360, 800))

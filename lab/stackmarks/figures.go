@@ -1,82 +1,64 @@
-// Package stackmarks measures stacks otherwise than by code analysis: it reads the figures that GCC writes (-fstack-usage), and
-// what programs leave on a stack that was painted before.
+// Package stackmarks measures stacks otherwise than by code analysis: it reads what GCC says of functions and their calls
+// (-fcallgraph-info=su), and what programs leave on a stack that was painted before.
 package stackmarks
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/backsight/backsight"
 )
 
-// Figure is what GCC says of a function: its stack, and whether that is static, "dynamic" or "dynamic,bounded".
+// Figure is what GCC says of a function: its stack, whether that is static, "dynamic" or "dynamic,bounded", and the names of the
+// functions that it calls, each once. Pointers: it calls through pointers, too.
 type Figure struct {
-	Name  string
-	Bytes int64
-	Kind  string
+	Name     string
+	Bytes    int64
+	Kind     string
+	Calls    []string
+	Pointers bool
 }
 
-// Figures reads a file of -fstack-usage: file:line:column:function, bytes, kind, with tabs between.
+// A node of a function that has code, and a call.
+var (
+	nodeLine = regexp.MustCompile(`^node: \{ title: "([^"]+)" .*\\n(\d+) bytes \(([a-z,]+)\)" \}$`)
+	edgeLine = regexp.MustCompile(`^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"`)
+)
+
+// Figures reads a file of -fcallgraph-info=su: a graph in VCG's form, one node or edge a line. Functions of a file's own have its
+// name and a colon before theirs, names that assembly has as they are a star.
 func Figures(r io.Reader) (list []Figure, err error) {
+	own := func(title string) string { return strings.TrimPrefix(title[strings.LastIndexByte(title, ':')+1:], "*") }
+	index := map[string]int{}
 	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		words := strings.Split(lines.Text(), "\t")
-		place := strings.SplitN(words[0], ":", 4)
-		if len(words) != 3 || len(place) != 4 {
-			return nil, fmt.Errorf("no line of -fstack-usage: %q", lines.Text())
+		if m := nodeLine.FindStringSubmatch(lines.Text()); m != nil {
+			n, err := strconv.ParseInt(m[2], 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			index[m[1]] = len(list)
+			list = append(list, Figure{Name: own(m[1]), Bytes: n, Kind: m[3]})
+		} else if m := edgeLine.FindStringSubmatch(lines.Text()); m != nil {
+			i, ok := index[m[1]]
+			if !ok {
+				return nil, fmt.Errorf("a call of %q, which has no node", m[1])
+			}
+			f := &list[i]
+			if to := own(m[2]); to == "__indirect_call" {
+				f.Pointers = true
+			} else if !slices.Contains(f.Calls, to) {
+				f.Calls = append(f.Calls, to)
+			}
 		}
-		n, err := strconv.ParseInt(words[1], 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Figure{place[3], n, words[2]})
 	}
-	return list, lines.Err()
-}
-
-// Difference is a function of which GCC says something else.
-type Difference struct {
-	Figure
-	Own int64
-	// Why explains it, "" where nothing does.
-	Why string
-}
-
-// Compare compares the figures of functions with what code analysis says, and returns how many functions both know. Of a
-// function with alloca or variable arrays, both must say so: what GCC counts of that is not what the first pass takes.
-func Compare(list []Figure, r *backsight.StackReport, cpu string) (functions int, differ []Difference) {
-	known := map[string]*backsight.StackFunction{}
-	for i := range r.Functions {
-		known[r.Functions[i].Name] = &r.Functions[i]
+	if lines.Err() == nil && len(list) == 0 {
+		err = errors.New("no functions in a file of -fcallgraph-info")
 	}
-	for _, f := range list {
-		own := known[f.Name]
-		if own == nil {
-			continue
-		}
-		functions++
-		dynamic := f.Kind == "dynamic"
-		if dynamic && own.Dynamic || !dynamic && own.Own == f.Bytes {
-			continue
-		}
-		differ = append(differ, Difference{f, own.Own, explained(f, own, cpu)})
-	}
-	return functions, differ
-}
-
-// pretended is the most that a function for ARM pushes of its arguments' registers.
-const pretended = 16
-
-// explained says why GCC counts otherwise (gcc/config/arm/arm.cc, arm_expand_prologue; gcc/config/i386/i386.cc, ix86_expand_prologue).
-func explained(f Figure, own *backsight.StackFunction, cpu string) string {
-	switch more := own.Own - f.Bytes; {
-	case strings.HasPrefix(cpu, "arm") && more > 0 && more <= pretended:
-		return "GCC leaves out registers of arguments that the function pushes in front of its frame"
-	case own.Dynamic && more > 0:
-		return "SP is aligned by more than the ABI does: GCC takes the caller's SP as aligned already"
-	}
-	return ""
+	return list, errors.Join(err, lines.Err())
 }

@@ -39,7 +39,7 @@ func CPUs() []CPU {
 
 // Missing is a tool that the machine lacks, "" where there are all.
 func (c *CPU) Missing() string {
-	for _, tool := range []string{c.compiler[0], c.emulator} {
+	for _, tool := range []string{c.compiler[0], c.cxx(), c.emulator} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return tool
 		}
@@ -47,11 +47,15 @@ func (c *CPU) Missing() string {
 	return ""
 }
 
+// cxx is the compiler for C++.
+func (c *CPU) cxx() string { return strings.TrimSuffix(c.compiler[0], "gcc") + "g++" }
+
 // Levels are the levels of optimisation.
 func Levels() []string { return []string{"O0", "O2", "Os"} }
 
-// hosted are those of lab/programs: they need a C library.
-var hosted = []string{"frames", "flow", "calls", "signals", "odd", "large", "work", "threads", "timer", "mixed", "nested"}
+// hosted are those of lab/programs and of src/whole: they need a C library.
+var hosted = []string{"frames.c", "flow.c", "calls.c", "signals.c", "odd.c", "large.c", "work.c", "threads.c", "timer.c", "mixed.c", "nested.c",
+	"cxx.cc", "throws.cc", "shapes.cc", "streams.cc", "machine.c", "json.c", "matrix.c", "driver.c", "tree.c"}
 
 // painted are the programs that run on a painted stack.
 var painted = []string{"nested", "factorial", "table", "cases", "masked", "structure", "mutual", "arguments", "large", "callback", "variable", "operations"}
@@ -60,7 +64,7 @@ var painted = []string{"nested", "factorial", "table", "cases", "masked", "struc
 type Case struct {
 	CPU     CPU
 	Level   string
-	Program string
+	Program string // the file of its source
 	Painted bool
 	// Dir has the program and its figures, Annotations is what is known of it, "" for nothing.
 	Dir, Annotations string
@@ -68,6 +72,11 @@ type Case struct {
 
 // ELF is the file of the program.
 func (c *Case) ELF() string { return filepath.Join(c.Dir, "program") }
+
+// Info is the file in which GCC tells of the program's functions.
+func (c *Case) Info() string { return filepath.Join(c.Dir, "program-"+stem(c.Program)+".ci") }
+
+func stem(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
 // Cases are all programs for all processors that the machine can compile for, below a folder where Unpack has put the sources.
 func Cases(dir string) (list []Case, missing []string) {
@@ -78,11 +87,11 @@ func Cases(dir string) (list []Case, missing []string) {
 		}
 		for _, level := range Levels() {
 			for _, p := range hosted {
-				list = append(list, Case{CPU: cpu, Level: level, Program: p, Dir: filepath.Join(dir, cpu.Name+"-"+level+"-"+p)})
+				list = append(list, Case{CPU: cpu, Level: level, Program: p, Dir: filepath.Join(dir, cpu.Name+"-"+level+"-"+stem(p))})
 			}
 			for _, p := range painted {
-				c := Case{CPU: cpu, Level: level, Program: p, Painted: true, Dir: filepath.Join(dir, cpu.Name+"-"+level+"-painted-"+p)}
-				notes, _ := sources.ReadFile("src/" + p + ".txt") // few have some
+				c := Case{CPU: cpu, Level: level, Program: p + ".c", Painted: true, Dir: filepath.Join(dir, cpu.Name+"-"+level+"-painted-"+p)}
+				notes, _ := sources.ReadFile("src/painted/" + p + ".txt") // few have some
 				c.Annotations = string(notes)
 				list = append(list, c)
 			}
@@ -94,10 +103,7 @@ func Cases(dir string) (list []Case, missing []string) {
 // Unpack writes the sources into a folder.
 func Unpack(dir string) error {
 	own, err := fs.Sub(sources, "src")
-	if err != nil {
-		return err
-	}
-	return errors.Join(programs.Unpack(filepath.Join(dir, "hosted")), os.CopyFS(filepath.Join(dir, "painted"), own))
+	return errors.Join(err, programs.Unpack(filepath.Join(dir, "programs")), os.CopyFS(dir, own))
 }
 
 // Build compiles the program, unless it is there.
@@ -108,18 +114,26 @@ func (c *Case) Build(ctx context.Context) error {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return err
 	}
+	compiler := c.CPU.compiler[0]
 	args := append([]string{}, c.CPU.compiler[1:]...)
-	args = append(args, "-"+c.Level, "-g1", "-fstack-usage", "-static", "-o", "program")
+	args = append(args, "-"+c.Level, "-g1", "-fcallgraph-info=su", "-o", "program")
 	if c.Painted {
-		args = append(args, "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-no-pie", "-fno-pie")
+		args = append(args, "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-no-pie", "-fno-pie")
 		if c.CPU.Name == "mipsel" {
 			args = append(args, "-mno-abicalls", "-G0")
 		}
-		args = append(args, "../painted/"+c.Program+".c", "../painted/run.c", "-lgcc")
+		args = append(args, "../painted/"+c.Program, "../painted/run.c", "-lgcc")
 	} else {
-		args = append(args, "-pthread", "../hosted/"+c.Program+".c", "../hosted/fill.c", "-lm")
+		if filepath.Ext(c.Program) == ".cc" {
+			compiler = c.CPU.cxx()
+		}
+		source := "../whole/" + c.Program
+		if _, err := os.Stat(filepath.Join(c.Dir, source)); err != nil {
+			source = "../programs/" + c.Program
+		}
+		args = append(args, "-pthread", "-I../programs", source, "../programs/fill.c", "-lm")
 	}
-	cmd := child.Command(ctx, c.CPU.compiler[0], args...)
+	cmd := child.Command(ctx, compiler, args...)
 	cmd.Dir = c.Dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", c.Dir, err, out)
