@@ -17,9 +17,14 @@ import (
 //
 //	StgRun     push {r4, …, lr}; push {r4, …, ip, lr}; vpush {d8-d11}; sub sp, sp, #8192; bx r0
 //	StgReturn  add sp, sp, #8192; …; pop {r4, …, pc}
+//
+// The first entry of a PLT keeps the return address for the resolver alone.
 func (g *Graph) Entered(snap *target.Snapshot, call cpu.CallSite) []unwind.Rule {
 	p, ok := capture{g, snap}.find(disasm.Addr{PC: call.Target, Mode: call.TargetMode})
 	if !ok || !call.Direct {
+		return nil
+	}
+	if _, stub := p.Callees.StubSlot(p.at); stub {
 		return nil
 	}
 	return p.memos.framed.Get(p.at, func() []unwind.Rule { return framedJumps(p.program, p.at) })
