@@ -1,8 +1,6 @@
 package unwind
 
 import (
-	"slices"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/evaluate"
@@ -39,40 +37,64 @@ func evaluated(snap *target.Snapshot, r *Rule, sp, raw uint64, out *Caller) bool
 	return true
 }
 
-// leaveEntered makes c the caller of the function that jumped to the code of s, or to code further out that jumped to that. The
-// link register still has what that function returns to, but the function's frame lies above:
+// leaveEntered makes c the caller of a function that has left its frame above that of s, where nobody has called the function of
+// s. The link register had what that function returns to. Such a function jumps on with its frame in place, or a signal handler
+// lets it, a leaf, go on elsewhere: Free Pascal's takes faults so.
 //
 //	schedule ── bl ─► StgRun ── br ─► code of GHC ── b ─► a C function, which saves the link register
+//	copy ── jalr ─► Move ┄ SIGSEGV ┄► HandleErrorAddrFrame, which does the same
 //
 // The frame of another call lies there just so in a recursion. What is further out tells: above the frame that was left a call of
 // the caller's function stands before the return address, and below none does.
 func (f *finder) leaveEntered(c *candidate, r *search) {
 	s := r.frame
-	if !c.valid || c.Exact || f.verifier.graph == nil || f.verifier.isAhead || c.checks&targetChecks != TargetUnclear || s.Snapshot.Arch.LR == cpu.NoReg {
+	if !c.valid || c.Exact || !c.HasCFA || f.verifier.graph == nil || f.verifier.isAhead || c.checks.Has(TargetMatches) || s.Snapshot.Arch.LR == cpu.NoReg {
 		return
 	}
-	above := *c
-	if !f.entered(&above, s) || f.calledBy(s, c) || !f.calledBy(s, &above) {
-		return
+	called := Unknown // below; asked where a frame may lie above
+	for _, above := range f.above(s, c) {
+		if called == Unknown {
+			called = f.calledBy(s, c)
+		}
+		if called == No && f.calledBy(s, &above) == Yes {
+			*c = above
+			r.answers++ // of this frame only: no rule to be kept
+			return
+		}
 	}
-	*c = above
-	r.answers++ // of this frame only: no rule to be kept
 }
 
-// entered makes c the caller of the function that the call before its PC leads to, if that has left a frame above the callee's.
-func (f *finder) entered(c *candidate, s *State) bool {
+// above are the candidates that c would be with the frame in place that the call before its PC leads to.
+func (f *finder) above(s *State, c *candidate) (all []candidate) {
+	arch := s.Snapshot.Arch
 	call, kind := callsite.BeforeIn(s.Snapshot, c.module, c.pc, c.mode)
-	sp, ok := c.Regs.Lookup(s.Snapshot.Arch.SP)
+	sp, ok := c.Regs.Lookup(arch.SP)
 	if kind != callsite.Call || !ok {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(f.verifier.graph.Entered(s.Snapshot, call), func(rule Rule) bool {
-		_, ok := returnAbove(s.Snapshot.Arch, &rule)
-		return ok && evaluated(s.Snapshot, &rule, sp, c.raw, &c.Caller)
-	})
+	if c.checks&targetChecks == TargetUnclear {
+		for _, rule := range f.verifier.graph.Entered(s.Snapshot, call) {
+			one := *c
+			if _, ok := returnAbove(arch, &rule); ok && evaluated(s.Snapshot, &rule, sp, c.raw, &one.Caller) {
+				all = append(all, one)
+			}
+		}
+	}
+	for _, size := range f.verifier.graph.LeafFrames(s.Snapshot, call, c.mode) {
+		one := *c
+		one.CFA = (sp + uint64(size)) & arch.AddrMask()
+		one.Regs = cpu.Registers{} // those that the leaf has changed are not known
+		one.Regs.Set(arch.SP, one.CFA)
+		one.Regs.Set(arch.PC, c.raw)
+		all = append(all, one)
+	}
+	return all
 }
 
 // calledBy tells whether the frame that c, a caller of s, leads to called the function of c.
-func (f *finder) calledBy(s *State, c *candidate) bool {
-	return f.searchFrom(s, c).best.checks.Has(TargetMatches)
+func (f *finder) calledBy(s *State, c *candidate) Answer {
+	if f.searchFrom(s, c).best.checks.Has(TargetMatches) {
+		return Yes
+	}
+	return No
 }
