@@ -8,7 +8,6 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/render"
-	"github.com/backsight/backsight/symbol"
 )
 
 func Example() {
@@ -32,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	report := backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
+	report := backsight.Report(ctx, snap, traces, backsight.Names(false))
 	os.Stdout.Write(render.AppendText(nil, report, render.Style{}))
 	// Output:
 	// Thread 30978 (crashed): SIGSEGV

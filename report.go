@@ -10,6 +10,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/diagnose"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
@@ -32,6 +33,15 @@ type Symbolizer interface {
 	// be nil. Of a frame that waits for a call, the address lies within the call
 	// instruction. What is not known stays zero.
 	Lookup(m *target.Module, addr uint64) symbol.Location
+}
+
+// Names returns a Symbolizer that reads names out of binaries. Where a file does not say how far a function reaches, its code
+// does. mangled leaves names as they are in the file.
+func Names(mangled bool) *symbol.Symbolizer {
+	graph := callGraph()
+	return &symbol.Symbolizer{Mangled: mangled, Holds: func(img *image.Image, entry, addr uint64, mode cpu.Mode) bool {
+		return graph.OneFunction(target.NewModule(img.Path, img, 0), entry, addr, mode) != unwind.No
+	}}
 }
 
 // Report names the frames of a snapshot's backtraces. names may be nil: frames then have

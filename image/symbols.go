@@ -10,6 +10,8 @@ type Symbol struct {
 	Mode cpu.Mode
 	// Size is 0 where the file does not say; lookup then reaches to the next symbol.
 	Size uint64
+	// Exported: Size is 0, and the file names only what others may call. Functions without a name may lie behind this one.
+	Exported bool
 	// Resolver: the function there tells the dynamic linker where calls go (STT_GNU_IFUNC).
 	Resolver bool
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/pclntab"
@@ -51,6 +52,9 @@ type Inline struct {
 type Symbolizer struct {
 	// Mangled leaves names as they are in the file.
 	Mangled bool
+	// Holds tells whether a place belongs to the function at entry, or may do so; both are image addresses. It is asked for places
+	// behind functions of which the file does not say how far they reach (image.Symbol.Exported). nil: they reach to the next.
+	Holds func(img *image.Image, entry, addr uint64, mode cpu.Mode) bool
 }
 
 // maxKnown bounds the answers kept for an image. Backtraces of one program
@@ -79,8 +83,8 @@ func (s *Symbolizer) Lookup(m *target.Module, addr uint64) Location {
 }
 
 func (s *Symbolizer) answers(img *image.Image) *answers {
-	type key struct{ mangled bool }
-	return img.Memo(key{s.Mangled}, func() any {
+	type key struct{ mangled, bounded bool }
+	return img.Memo(key{s.Mangled, s.Holds != nil}, func() any {
 		return &answers{known: make(map[uint64]*Location), names: names{mangled: s.Mangled}}
 	}).(*answers)
 }
@@ -153,6 +157,11 @@ func (l *Location) golang(places []pclntab.Place) {
 	}
 }
 
+// reaches tells whether a symbol that lies at or before addr names addr.
+func (s *Symbolizer) reaches(img *image.Image, sym *image.Symbol, addr uint64) bool {
+	return !sym.Exported || sym.Addr == addr || s.Holds == nil || s.Holds(img, sym.Addr, addr, sym.Mode)
+}
+
 // find looks addr up in the symbols, in DWARF and in Go's table.
 func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
 	debug := a.dwarf(img)
@@ -160,7 +169,7 @@ func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
 	if l.Function == "" && l.File == "" {
 		l = debug.locateInObject(addr)
 	}
-	if sym, ok := img.Symbols.At(addr); ok && sym.Name != "" {
+	if sym, ok := img.Symbols.At(addr); ok && sym.Name != "" && s.reaches(img, &sym, addr) {
 		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
 	}
 	if l.File == "" {

@@ -158,6 +158,7 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 		why = "no frame of that caller lies there"
 	}
 	c.valid = why == ""
+	f.leaveEntered(c, r)
 	r.contested = r.contested || c.valid && c.checks.Has(ShadowDiffers) && rule != nil && isSound(c.method, rule)
 	switch {
 	case why == noProgress:

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/render"
-	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
 
@@ -59,7 +59,7 @@ func (o *addrOptions) run(ctx context.Context, args []string, stdout, stderr io.
 		return err
 	}
 	defer files.Close()
-	n := newNamer(files, &symbol.Symbolizer{Mangled: o.names.mangled || !o.names.readable})
+	n := newNamer(files, backsight.Names(o.names.mangled || !o.names.readable))
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var lines []byte
 	failed := false

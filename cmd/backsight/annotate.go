@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/listing"
 	"github.com/backsight/backsight/render"
@@ -45,7 +46,7 @@ stand the backtraces that bt makes of it. Lines are written as they come.`,
 type annotator struct{ *namer }
 
 func newAnnotator(files *input.Files) *annotator {
-	return &annotator{newNamer(files, new(symbol.Symbolizer))}
+	return &annotator{newNamer(files, backsight.Names(false))}
 }
 
 // maxNames bounds the names for one line.

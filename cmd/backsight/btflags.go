@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 	"github.com/spf13/pflag"
@@ -100,7 +99,7 @@ func (n *nameFlags) symbolizer() backsight.Symbolizer {
 	if n.none {
 		return nil
 	}
-	return &symbol.Symbolizer{Mangled: n.mangled || !n.readable}
+	return backsight.Names(n.mangled || !n.readable)
 }
 
 // choose leaves the threads in a snapshot that were asked for.

@@ -14,7 +14,6 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
-	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
 
@@ -103,7 +102,7 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	if err != nil {
 		return nil, err
 	}
-	p := u.Explain(ctx, backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	p := u.Explain(ctx, backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: backsight.Names(false)})
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )
 
@@ -201,7 +200,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	}
 	r := backsight.Report(ctx, snap, traces, s.names)
 	if s.opt.show.locals || s.opt.show.args {
-		s.unwinder.Variables(ctx, r, new(symbol.Symbolizer))
+		s.unwinder.Variables(ctx, r, backsight.Names(false))
 		r.Issues = append(r.Issues, noVariables(r)...)
 	}
 	r.Issues = append(r.Issues, s.unused(snap)...)

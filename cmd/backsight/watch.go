@@ -17,7 +17,6 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
 
@@ -265,7 +264,7 @@ func (w *watcher) look(ctx context.Context, p portion) error {
 			return nil
 		}
 		w.reports++
-		r := backsight.Report(ctx, snap, traces, new(symbol.Symbolizer))
+		r := backsight.Report(ctx, snap, traces, backsight.Names(false))
 		if err := w.write(ctx, r); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -38,7 +37,7 @@ func readCrash(ctx context.Context, sysroot string, core io.Reader, maxUnpacked 
 	if err != nil {
 		return nil, err
 	}
-	return newCrash(backsight.Report(ctx, snap, traces, new(symbol.Symbolizer))), nil
+	return newCrash(backsight.Report(ctx, snap, traces, backsight.Names(false))), nil
 }
 
 // crash is the answer.

@@ -19,7 +19,6 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/symbol"
 )
 
 func main() {
@@ -61,5 +60,5 @@ func read(ctx context.Context, path string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return backsight.Report(ctx, snap, traces, &symbol.Symbolizer{}), nil
+	return backsight.Report(ctx, snap, traces, backsight.Names(false)), nil
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -66,7 +65,7 @@ func run(ctx context.Context, core, sysroot string, n int) error {
 	if allocations > tolerated {
 		return fmt.Errorf("%d allocations in %d samples", allocations, n)
 	}
-	p.print(ctx, program, &symbol.Symbolizer{})
+	p.print(ctx, program, backsight.Names(false))
 	return nil
 }
 

@@ -52,11 +52,12 @@ func (c *container) tablesOfFiles() []symtab {
 		dynsym = c.main.dynamicTable()
 	}
 	dynsym.versions = symbolVersions(c.main)
-	tables := []symtab{dynsym}
-	if m := c.miniDebugInfo(); m != nil {
-		tables = append(tables, m.sectionTable(".symtab"))
+	m := c.miniDebugInfo()
+	if m == nil {
+		dynsym.exports = true
+		return []symtab{dynsym}
 	}
-	return tables
+	return []symtab{dynsym, m.sectionTable(".symtab")}
 }
 
 // SymbolAt finds the function symbol that covers addr.
@@ -79,7 +80,7 @@ func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
 
 // symbol makes the public form, the only place where names become strings.
 func (t *symtab) symbol(s *sym) image.Symbol {
-	out := image.Symbol{Name: t.name(s), Addr: s.value, Size: s.size, Resolver: s.typ() == sttIFunc}
+	out := image.Symbol{Name: t.name(s), Addr: s.value, Size: s.size, Exported: t.exports && s.size == 0, Resolver: s.typ() == sttIFunc}
 	if t.isFunction(s) {
 		out.Addr, out.Mode = t.code(s)
 	}

@@ -232,6 +232,25 @@ func TestDynamicSymbols(t *testing.T) {
 	}
 }
 
+// TestExported: where a file names nothing but what it exports, no symbol tells how far one without a size reaches.
+func TestExported(t *testing.T) {
+	for _, tables := range [][]string{{".dynsym"}, {".dynsym", ".symtab"}} {
+		e := build{wide: true, typ: etDyn}
+		e.secs = []sec{text(0x1000, 0x100)}
+		for _, name := range tables {
+			e.secs = append(e.secs, e.symtab(name, name+"str",
+				tsym{name: "memset", value: 0x1000, info: globalFunc, shndx: 1},
+				tsym{name: "read", value: 0x1080, size: 16, info: globalFunc, shndx: 1})...)
+		}
+		img := parse(t, e.bytes())
+		unsized, _ := img.Symbols.At(0x1044)
+		sized, _ := img.Symbols.At(0x1084)
+		if unsized.Name != "memset" || unsized.Exported != (len(tables) == 1) || sized.Name != "read" || sized.Exported {
+			t.Errorf("%q: %+v, %+v", tables, unsized, sized)
+		}
+	}
+}
+
 func TestSymbolAtAllocatesTheNameOnly(t *testing.T) {
 	img := withSymbols(t, build{}, tsym{name: "a_function", value: 0x1000, size: 16, info: globalFunc, shndx: 1})
 	img.Symbols.At(0x1000)

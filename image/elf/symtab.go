@@ -17,6 +17,8 @@ type symtab struct {
 	str  []byte
 	// versions are those of the symbols of .dynsym; nil where they have none.
 	versions []byte
+	// exports: the file has no other table, and this one names what it exports.
+	exports bool
 }
 
 // sym is Elf32_Sym or Elf64_Sym.

@@ -16,7 +16,6 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/lab/hostile"
 	"github.com/backsight/backsight/render"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -132,7 +131,7 @@ func backtraces(ctx context.Context, capture string, s *Seed) (frames []Place, s
 
 func oneSnapshot(ctx context.Context, u *backsight.Unwinder, snap *target.Snapshot) (frames []Place, said bool) {
 	traces, err := u.Backtraces(ctx, snap)
-	r := backsight.Report(ctx, snap, traces, new(symbol.Symbolizer))
+	r := backsight.Report(ctx, snap, traces, backsight.Names(false))
 	render.AppendText(nil, r, render.Style{})
 	for i := range r.Threads {
 		for k := range r.Threads[i].Frames {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/symbol"
 )
 
 // Options say what is damaged.
@@ -135,7 +134,7 @@ func (r *runner) chains(ctx context.Context, path string, text []byte) (names []
 		if err != nil {
 			return names, chains, err
 		}
-		rep := backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
+		rep := backsight.Report(ctx, snap, traces, backsight.Names(false))
 		for i := range rep.Threads {
 			names = append(names, rep.Threads[i].Name)
 			chains = append(chains, chainOf(&rep.Threads[i]))

@@ -19,6 +19,19 @@ var runs = []struct{ name, cpu, run string }{
 	{"a branch and link to the next instruction reads the PC, it calls nothing", "1 4", `
 		1000 4 8000 0 0 0 0    :
 		1004 4 8000 1004 0 0 0 :`},
+	{"a call of the function that begins behind it shows where that function has kept the return address", "1 4", `
+		1000 4 8000 0 0 0 0       :
+		2000 4 8000 1004 0 0 0    :1004:8000
+		2004 4 7ff0 2008 0 0 0    :1004:8000
+		2008 4 7ff0 2008 0 0 0    :1004:8000
+		200c 4 7fe0 2008 0 0 2008 :1004:8000
+		3000 4 7fe0 2010 0 0 2008 :1004:8000 2008:7ff0 2010:7fe0
+		2010 4 7fe0 2010 0 0 2008 :1004:8000 2008:7ff0`},
+	{"a call over data reads the PC, it calls nothing", "1 4", `
+		1000 4 8000 0 0 0 0    :
+		1018 4 8000 1008 0 0 0 :
+		101c 4 8000 1008 0 0 0 :
+		3000 4 8000 1020 0 0 0 :1020:8000`},
 	{"the call of MIPS is seen behind its delay slot", "1 4", `
 		1000 4 8000 0 0 0 0    :
 		1004 4 8000 1008 0 0 0 :
@@ -38,6 +51,16 @@ var runs = []struct{ name, cpu, run string }{
 		5000 4 8000 2008 1004 0 0 :1004:8000
 		5004 4 7fd0 2008 1004 0 0 :1004:8000
 		6000 4 8000 1004 0 0 0    :1004:8000
+		1004 4 8000 1004 0 0 0    :`},
+	{"… not if the function begins where the call returns to", "1 4", `
+		1000 4 8000 0 0 0 0       :
+		2000 4 8000 1004 0 0 0    :1004:8000
+		2004 4 8000 1004 1004 0 0 :1004:8000
+		5000 4 8000 2008 1004 0 0 :1004:8000
+		5010 4 8000 2008 1004 0 0 :1004:8000
+		5014 4 7fd0 2008 1004 0 0 :1004:8000
+		1004 4 8000 1004 0 0 0    :1004:8000
+		1008 4 7ff0 1004 0 0 0    :1004:8000
 		1004 4 8000 1004 0 0 0    :`},
 	{"a Thumb switch has its table behind it and lr as the base, which is even", "1 4", `
 		1000 4 8000 0 0 1 0    :

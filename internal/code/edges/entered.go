@@ -17,12 +17,46 @@ import (
 //
 //	StgRun     push {r4, …, lr}; push {r4, …, ip, lr}; vpush {d8-d11}; sub sp, sp, #8192; bx r0
 //	StgReturn  add sp, sp, #8192; …; pop {r4, …, pc}
+//
+// The first entry of a PLT keeps the return address for the resolver alone.
 func (g *Graph) Entered(snap *target.Snapshot, call cpu.CallSite) []unwind.Rule {
 	p, ok := capture{g, snap}.find(disasm.Addr{PC: call.Target, Mode: call.TargetMode})
 	if !ok || !call.Direct {
 		return nil
 	}
+	if _, stub := p.Callees.StubSlot(p.at); stub {
+		return nil
+	}
 	return p.memos.framed.Get(p.at, func() []unwind.Rule { return framedJumps(p.program, p.at) })
+}
+
+// maxLeafFrames bounds the heights of SP in a leaf.
+const maxLeafFrames = 2
+
+// LeafFrames implements unwind.CallGraph.
+func (g *Graph) LeafFrames(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode) (sizes []int64) {
+	to, ok := disasm.Addr{PC: call.Target, Mode: call.TargetMode}, true
+	if !call.Direct {
+		to.PC, to.Mode, ok = g.Callee(snap, call.Addr, mode)
+	}
+	p, has := capture{g, snap}.find(to)
+	if !ok || !has {
+		return nil
+	}
+	table := p.Heights.Of(p.at)
+	if table == nil {
+		return nil
+	}
+	for _, r := range table.Frames {
+		size := -int64(r.SP)
+		switch {
+		case !r.Kept.Has(p.Arch.LR):
+			return nil
+		case size > 0 && !slices.Contains(sizes, size) && len(sizes) < maxLeafFrames:
+			sizes = append(sizes, size)
+		}
+	}
+	return sizes
 }
 
 // framedJumps are the rules at the jumps of the function at an entry that leave its frame in place.

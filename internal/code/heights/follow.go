@@ -34,6 +34,7 @@ func (p *pass) follow(at uint32) bool {
 		if in == nil {
 			return false
 		}
+		p.literal(in)
 		switch {
 		case p.interp.idle(&p.record.cur, in):
 		case disasm.Transfers(in, arch):
@@ -47,6 +48,16 @@ func (p *pass) follow(at uint32) bool {
 			}
 		}
 		at = after
+	}
+}
+
+// literal notes a word of the function that an instruction loads: control never comes there.
+func (p *pass) literal(in *cpu.Insn) {
+	if !disasm.IsLiteral(in) {
+		return
+	}
+	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.limit-p.extent.entry {
+		p.data.AddRange(uint32(at), uint32(at)+uint32(in.Size))
 	}
 }
 

@@ -1,5 +1,7 @@
 package heights
 
+import "github.com/backsight/backsight/internal/code/disasm"
+
 // maxGaps bounds the places of one function that are tried as targets of its jumps whose
 // targets are not known: switches of interpreters have some hundred cases.
 const maxGaps = 512
@@ -38,10 +40,41 @@ func (p *pass) visitGaps() bool {
 		if at = uint32(pc - x.entry); p.seen.Has(at) {
 			continue
 		}
+		if p.data.Has(at) {
+			at = p.data.Without(at)
+			continue
+		}
+		if p.graph.covered.Next(at) == disasm.None && p.begins(at) {
+			return true
+		}
 		p.todo = append(p.todo, waypoint{at, p.gotos[0]})
 		if !p.visit() {
 			return false
 		}
 	}
 	return true
+}
+
+// maxPrologue bounds the instructions in front of the one that saves the return address.
+const maxPrologue = 16
+
+// begins tells whether another function begins at an offset: code that saves the return address before control goes
+// anywhere, where this function has done so. Behind Rust's noreturn calls the next function follows a pool.
+func (p *pass) begins(at uint32) bool {
+	arch, pc := p.interp.arch, p.extent.at(at)
+	if !p.record.states[p.gotos[0]].saved.Has(arch.LR) {
+		return false
+	}
+	p.cursor.Seek(pc)
+	for range maxPrologue {
+		in := p.cursor.Next(pc.PC)
+		if in == nil || disasm.Transfers(in, arch) {
+			return false
+		}
+		if disasm.SavesLR(in, arch) {
+			return true
+		}
+		pc.PC += uint64(in.Len)
+	}
+	return false
 }

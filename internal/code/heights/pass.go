@@ -23,6 +23,7 @@ type pass struct {
 	todo   worklist
 	graph  graph
 	seen   disasm.Offsets // of the instructions that were visited
+	data   disasm.Offsets // of literals among the code, which instructions load
 	stop   uint32         // no instruction in front of this offset needs a look
 	insns  int
 	effect callee.Effect // as the last return tells
@@ -48,6 +49,7 @@ func (p *pass) analyze(entry disasm.Addr) *Table {
 		return nil
 	}
 	p.extent.reset(entry)
+	p.data.Reset()
 	arch := p.interp.arch
 	p.interp.pointers, p.record.unstable = cpu.SetOf(arch.SP, arch.FP), 0
 	for range maxAttempts {

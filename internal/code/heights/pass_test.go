@@ -256,6 +256,18 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestGapsEnd: the last of what lies between the blocks may be the next function, which saves the return address anew.
+func TestGapsEnd(t *testing.T) {
+	l := parse(t, arch(t, "arm"), `
+		1000 <f>:
+		1000:	e92d4010 	push {r4, lr}      => 0
+		1004:	e12fff11 	bx r1              => -8 r4=[-8] lr=[-4]
+		1008:	e8bd8010 	pop {r4, pc}       => -8 r4=[-8] lr=[-4]
+		100c:	e92d4030 	push {r4, r5, lr}  => none
+		1010:	e8bd8030 	pop {r4, r5, pc}   => none`)
+	l.check(t, l.table())
+}
+
 // TestLabelsWithoutFrame: where a function has no frame any code fits, and none is taken
 // for a target. Then no path is known to lead to an exit.
 func TestLabelsWithoutFrame(t *testing.T) {
@@ -285,6 +297,20 @@ func TestNoReturn(t *testing.T) {
 	if len(table.Code) != 1 || table.Code[0] != (Range{0, 7}) || table.End() != 0x1007 {
 		t.Errorf("code that leads to an exit: %v", table.Code)
 	}
+}
+
+// TestLiteralBehindCall: a call did not come back that has a word behind it which an instruction loads.
+func TestLiteralBehindCall(t *testing.T) {
+	l := parse(t, arch(t, "arm"), `
+		1000 <f>:
+		1000:	e92d4010 	push {r4, lr}      => 0
+		1004:	e59f100c 	ldr r1, [pc, #12]  => -8 r4=[-8] lr=[-4]
+		1008:	e3510000 	cmp r1, #0         => -8 r4=[-8] lr=[-4]
+		100c:	0a000000 	beq 1014           => -8 r4=[-8] lr=[-4]
+		1010:	e8bd8010 	pop {r4, pc}       => -8 r4=[-8] lr=[-4]
+		1014:	e12fff33 	blx r3             => none | none
+		1018:	ffffffff 	.word              => none`)
+	l.check(t, l.table())
 }
 
 // TestConditionalNoReturn: behind a call on a condition of a function that never returns

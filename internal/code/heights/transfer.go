@@ -117,7 +117,7 @@ func (p *pass) jump(b *block, in *cpu.Insn, at uint32) bool {
 	return true
 }
 
-// call goes on behind a call that returns.
+// call goes on behind a call that returns. None does that has a literal behind it.
 func (p *pass) call(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	arch, r := p.interp.arch, &p.record
 	if in.Dst != cpu.NoReg && in.Dst != arch.LR {
@@ -138,7 +138,7 @@ func (p *pass) call(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok 
 		site.Depth = arch.EntryCFA - int64(r.cur.height[r.sp])
 	}
 	effect := p.tables.callEffect(in, site)
-	if p.extent.isEntry(next) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
+	if p.extent.isEntry(next) || p.data.Has(after) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
 		if conditional {
 			r.replace(&p.before)
 		}

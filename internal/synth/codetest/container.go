@@ -22,7 +22,7 @@ func (c *container) Section(name string) (image.Section, bool) {
 func (c *container) SymbolAt(addr uint64) (s image.Symbol, ok bool) {
 	for start, name := range c.functions {
 		if start <= addr && (!ok || start > s.Addr) {
-			s, ok = image.Symbol{Name: name, Addr: start, Mode: c.program.Mode}, true
+			s, ok = image.Symbol{Name: name, Addr: start, Mode: c.program.Mode, Exported: c.program.Exports}, true
 		}
 	}
 	return s, ok

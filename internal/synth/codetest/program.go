@@ -45,6 +45,8 @@ type Program struct {
 	Sealed []uint64
 	// Resolvers are the functions that say what the dynamic linker stores, by the word's address.
 	Resolvers map[uint64]uint64
+	// Exports: symbols name only what others may call.
+	Exports bool
 	// Sections are the addresses of sections without bytes of their own.
 	Sections map[string]uint64
 }

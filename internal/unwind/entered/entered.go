@@ -9,10 +9,7 @@
 package entered
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
-	"github.com/backsight/backsight/internal/evaluate"
-	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -91,36 +88,6 @@ func (f Source) leftAt(s *unwind.State, sp, slot, raw uint64, out *unwind.Caller
 	if kind != callsite.Call || !call.Direct {
 		return false
 	}
-	at, ok := callerOf(s.Snapshot, f.graph, call, slot, raw, out)
+	at, ok := unwind.Entered(s.Snapshot, f.graph, call, slot, raw, out)
 	return ok && (at == sp || s.Module == nil && at-sp < maxRoom)
-}
-
-// callerOf fills out with the caller of a function that has jumped elsewhere with its frame in place, if call led to that
-// function, which has raw, the address that it returns to, in a slot. sp is where SP was when the function jumped.
-func callerOf(snap *target.Snapshot, graph unwind.CallGraph, call cpu.CallSite, slot, raw uint64, out *unwind.Caller) (sp uint64, ok bool) {
-	for _, r := range graph.Entered(snap, call) {
-		if above, ok := returnAbove(snap.Arch, &r); ok && evaluated(snap, &r, slot-above, raw, out) {
-			return slot - above, true
-		}
-	}
-	return 0, false
-}
-
-// returnAbove is how far above SP a rule has the return address.
-func returnAbove(arch *cpu.Arch, r *unwind.Rule) (above uint64, ok bool) {
-	return uint64(r.CFA.Off + r.RA.Off), r.CFA.Kind == unwind.RegPlus && r.CFA.Base == arch.SP && r.RA.Kind == unwind.AtCFA
-}
-
-// evaluated fills out by a rule where SP is sp, if that leads to raw.
-func evaluated(snap *target.Snapshot, r *unwind.Rule, sp, raw uint64, out *unwind.Caller) bool {
-	var at cpu.Registers
-	at.Set(snap.Arch.SP, sp&snap.Arch.AddrMask())
-	var c unwind.Caller
-	res, oc := evaluate.Rule(snap.Arch, r, &at, snap.Memory, snap.CodeMask, &c.Regs)
-	if oc != evaluate.Applied || res.PC != raw&snap.Arch.AddrMask() {
-		return false
-	}
-	c.CFA, c.HasCFA = res.CFA, true
-	*out = c
-	return true
 }

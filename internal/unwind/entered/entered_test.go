@@ -2,6 +2,7 @@ package entered_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,8 @@ import (
 )
 
 // Programs in which schedule calls run, which makes room and jumps to code; back is where code jumps to at last. code calls
-// leaf, and ends in jumps. framed is jumped to, and calls leaf, too.
+// leaf, and ends in jumps. framed is jumped to, and calls leaf, too. main calls schedule;
+// twice calls copy, which calls move, a leaf with a frame.
 var (
 	arm64Program = codetest.Program{CPU: "aarch64", Listing: `
 	400000 <schedule>:
@@ -24,6 +26,10 @@ var (
 	400030 <code>:
 	40003c <leaf>:
 	400040 <framed>:
+	400050 <main>:
+	400060 <move>:
+	400070 <copy>:
+	400084 <twice>:
 		400000: a9bf7bfd  stp  x29, x30, [sp, #-16]!
 		400004: 94000003  bl   400010
 		400008: a8c17bfd  ldp  x29, x30, [sp], #16
@@ -43,7 +49,24 @@ var (
 		400040: a9bf7bfd  stp  x29, x30, [sp, #-16]!
 		400044: 97fffffe  bl   40003c
 		400048: a8c17bfd  ldp  x29, x30, [sp], #16
-		40004c: d65f03c0  ret`}
+		40004c: d65f03c0  ret
+		400050: a9bf7bfd  stp  x29, x30, [sp, #-16]!
+		400054: 97ffffeb  bl   400000
+		400058: a8c17bfd  ldp  x29, x30, [sp], #16
+		40005c: d65f03c0  ret
+		400060: d10083ff  sub  sp, sp, #32
+		400064: f90003e0  str  x0, [sp]
+		400068: 910083ff  add  sp, sp, #32
+		40006c: d65f03c0  ret
+		400070: a9bf7bfd  stp  x29, x30, [sp, #-16]!
+		400074: 10ffff68  adr  x8, 400060
+		400078: d63f0100  blr  x8
+		40007c: a8c17bfd  ldp  x29, x30, [sp], #16
+		400080: d65f03c0  ret
+		400084: a9bf7bfd  stp  x29, x30, [sp, #-16]!
+		400088: 97fffffa  bl   400070
+		40008c: a8c17bfd  ldp  x29, x30, [sp], #16
+		400090: d65f03c0  ret`}
 	amd64Program = codetest.Program{CPU: "x86_64", Listing: `
 	400000 <schedule>:
 	400010 <run>:
@@ -83,6 +106,12 @@ func TestEntered(t *testing.T) {
 		want  string
 	}{
 		{"code behind a call", arm64Program, map[string]uint64{"pc": 0x400038, "x30": 0x400038}, true, run, "400038+96 400008"},
+		{"a function that code has jumped to, with a frame", arm64Program, map[string]uint64{"pc": 0x400048, "x30": 0x400048}, true,
+			slices.Concat([]uint64{0x7fff_1000, ra}, run, []uint64{0x7fff_2000, 0x400058}), "400048+112 400008"},
+		{"… which was not called after all", arm64Program, map[string]uint64{"pc": 0x400048, "x30": 0x400048}, true,
+			slices.Concat([]uint64{0x7fff_1000, ra}, run, []uint64{0x7fff_2000, 0x40000c}), "400048+16 400008"},
+		{"a function in place of a leaf that a signal has interrupted", arm64Program, map[string]uint64{"pc": 0x400048, "x30": 0x400048}, true,
+			[]uint64{0x7fff_1000, 0x40007c, 1, 2, 3, 4, 0x7fff_2000, 0x40008c}, "400048+48 40007c+64 40008c"},
 		{"a leaf that code has called", arm64Program, map[string]uint64{"pc": 0x40003c, "x30": 0x400038}, true, run, "40003c+0 400038+96 400008"},
 		{"a trace, which has made room and left the link register", arm64Program, map[string]uint64{"pc": 0x900000, "x30": 1}, true,
 			append([]uint64{0, 0}, run...), "900000+112 400008"},

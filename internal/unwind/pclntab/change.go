@@ -33,14 +33,18 @@ func changeAt(img *image.Image, f *pclntab.Function, pc uint64) (c change, ok bo
 }
 
 // lowered is how far f's code up to pc has lowered SP, which the table does not count everywhere: rt0_go's "sub $40,%rsp" is
-// an instruction like any other to the assembler, and where C calls it, the "and $-16,%rsp" behind changes nothing.
-func lowered(img *image.Image, f *pclntab.Function, pc uint64) (by int64, ok bool) {
-	sp := img.Arch.SP
+// an instruction like any other to the assembler, and where C calls it, the "and $-16,%rsp" behind changes nothing. saved is how
+// far below where f was called the code has put the link register; 0: nowhere.
+func lowered(img *image.Image, f *pclntab.Function, pc uint64) (by, saved int64, ok bool) {
+	sp, lr := img.Arch.SP, img.Arch.LR
 	ok = instructions(img, f, pc, func(_ uint64, in *cpu.Insn) bool {
+		if lr != cpu.NoReg && in.Op == cpu.OpStore && in.Src == lr && in.Base == sp {
+			saved = by - in.Imm
+		}
 		by -= in.Raises(sp)
 		return in.Op == cpu.OpAndImm || !in.Writes(sp) || in.Raises(sp) != 0
 	})
-	return by, ok
+	return by, saved, ok
 }
 
 // instructions calls visit for f's instructions up to pc in the order of addresses, until visit returns false; ok is false

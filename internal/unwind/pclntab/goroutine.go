@@ -76,15 +76,11 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 // function: mstart on a thread that C's library or the runtime began, rt0_go as C's main.
 func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
-	height, counted := f.Height(pc)
-	if height == 0 && arch.LR == cpu.NoReg {
-		height, counted = lowered(s.Module.Image, f, pc)
-	}
 	sp, known := s.Regs.Lookup(arch.SP)
-	if !counted || !known || height < 0 || s.Exact {
+	if !known || s.Exact {
 		return unwind.NotCovered
 	}
-	l, ok := leftAt(s.Snapshot, sp, uint64(height))
+	l, ok := beneath(s, f, pc, sp)
 	ra, mode := arch.SplitCode(l.ra)
 	m, mapped := s.Snapshot.ModuleAt(ra - 1)
 	if !ok || !mapped || m.Image == nil {
@@ -100,6 +96,22 @@ func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) 
 	out.Regs.Set(arch.PC, l.ra)
 	out.CFA, out.HasCFA = l.sp, true
 	return unwind.Found
+}
+
+// beneath finds where such a function was called, whose code has lowered SP by what the table counts, and by itself.
+func beneath(s *unwind.State, f *pclntab.Function, pc, sp uint64) (l left, ok bool) {
+	height, counted := f.Height(pc)
+	by, saved, read := lowered(s.Module.Image, f, pc)
+	switch {
+	case read && saved > 0 && by > saved: // SP was lowered once more
+		return leftAt(s.Snapshot, sp+uint64(by-saved), uint64(saved))
+	case height == 0 && s.Snapshot.Arch.LR == cpu.NoReg:
+		height, counted = by, read
+	}
+	if !counted || height < 0 {
+		return left{}, false
+	}
+	return leftAt(s.Snapshot, sp, uint64(height))
 }
 
 // machine is what differs from processor to processor.

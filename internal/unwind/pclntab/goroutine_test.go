@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -160,6 +161,41 @@ func TestChange(t *testing.T) {
 		})
 		if clocks == 0 {
 			t.Errorf("%s: the runtime does not find its stack again behind the vDSO", img.Arch)
+		}
+	}
+}
+
+// TestLowered: rt0_go lowers SP by itself, behind what the assembler has put in front of it, which keeps the link register.
+func TestLowered(t *testing.T) {
+	type place struct {
+		pc        uint64
+		by, saved int64
+	}
+	for _, c := range []struct {
+		program codetest.Program
+		places  []place
+	}{
+		{codetest.Program{CPU: "mips o32", Listing: `
+		400000: afbffffc  sw     ra, -4(sp)
+		400004: 27bdfffc  addiu  sp, sp, -4
+		400008: afbf0000  sw     ra, 0(sp)
+		40000c: 27bdfff4  addiu  sp, sp, -12
+		400010: 0c100000  jal    400000`}, []place{{0x400000, 0, 0}, {0x400008, 4, 4}, {0x400010, 16, 4}}},
+		{codetest.Program{CPU: "arm", Listing: `
+		400000: e52de004  str  lr, [sp, #-4]!
+		400004: e24dd00c  sub  sp, sp, #12
+		400008: ebfffffc  bl   400000`}, []place{{0x400004, 4, 4}, {0x400008, 16, 4}}},
+		{codetest.Program{CPU: "x86_64", Listing: `
+		400000: 48 83 ec 28  sub $40,%rsp
+		400004: 48 83 e4 f0  and $-16,%rsp
+		400008: c3           ret`}, []place{{0x400008, 40, 0}}},
+	} {
+		img := c.program.Image(t)
+		f := pclntab.Function{Lo: 0x400000, Hi: 0x400100}
+		for _, p := range c.places {
+			if by, saved, ok := lowered(img, &f, p.pc); !ok || by != p.by || saved != p.saved {
+				t.Errorf("%s %#x: %d, %d, want %d, %d", c.program.CPU, p.pc, by, saved, p.by, p.saved)
+			}
 		}
 	}
 }

@@ -78,11 +78,13 @@ static bool kept(const struct cpu *c, const struct stack *st, const struct activ
 	return a->saved[0] == 0;
 }
 
-/* proven: no frame has been left behind by SP (longjmp, before its last jump), and every return address lies in the words of its frame, of the innermost
+/* proven: no jump is known that may have been a call, no frame has been left behind by SP (longjmp, before its last jump), and every return address lies in the words of its frame, of the innermost
  * frame perhaps in a register; on x86 right below the CFA, elsewhere where it was kept. */
 static bool proven(const struct cpu *c, const struct place *p, const struct stack *st)
 {
 	uint64_t from = p->shadow->was.sp;
+	if (p->shadow->beside.a.ret)
+		return false;
 	for (size_t i = p->shadow->n; i-- > p->base;) {
 		const struct activation *a = &p->shadow->at[i];
 		if (!c->abi.link && !a->signal)

@@ -33,6 +33,9 @@ enum { startup = 50000000 };
  * its first argument (LSB: __libc_start_main). */
 enum { start_code = 256 };
 
+/* start_c bounds, in instructions, what musl's _start calls: _start_c, which calls __libc_start_main. */
+enum { start_c = 64 };
+
 static struct tracer {
 	pthread_mutex_t lock;
 	const struct cpu *cpu;
@@ -79,6 +82,13 @@ static void finish(void)
 	fclose(t->out);
 }
 
+/* of_start tells whether the call at a place is of the start code, or of what that has called first. */
+static bool of_start(const struct tracer *t, const struct shadow *s, uint64_t from)
+{
+	const struct activation *by = s->n > 1 ? &s->at[s->n - 2] : NULL;
+	return from - t->entry < start_code || (by && by->ret - t->entry < start_code && by->ran < start_c);
+}
+
 /* find_main looks for the call of __libc_start_main, then for that of main. Where main is known by its
  * symbol, its activation may have begun elsewhere: what aarch64's start code passes to
  * __libc_start_main in a static program is a jump to main. */
@@ -98,11 +108,12 @@ static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_
 		}
 		return;
 	}
-	if (!calls || from - t->entry >= start_code || pc - t->entry < start_code)
+	if (!calls || !of_start(t, s, from) || pc - t->entry < start_code)
 		return;
 	const struct abi *abi = &t->cpu->abi;
 	uint64_t arg = t->cpu->arg < 0 ? abi->load(s->was.sp + abi->word) : cpu_register(t->cpu, vcpu, t->cpu->arg);
-	t->main = arg & ~abi->mode;
+	if (arg - qemu_plugin_start_code() < qemu_plugin_end_code() - qemu_plugin_start_code())
+		t->main = arg & ~abi->mode;
 }
 
 /* sample captures where that is wanted. Whether millicode (RISC-V's __riscv_save_3, called by

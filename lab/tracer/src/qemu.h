@@ -38,6 +38,7 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, 
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 uint64_t qemu_plugin_start_code(void); /* where the lowest executable segment of the program lies */
+uint64_t qemu_plugin_end_code(void);   /* behind its executable segments */
 
 /* GLib's byte array, which the GDB stub's functions append to. */
 typedef struct { uint8_t *data; unsigned len; } GByteArray;

@@ -21,6 +21,12 @@ enum { within = 64 };
  * left, if it goes on: the function that left it returns. */
 enum { least_switch = 128, aside = 64 };
 
+/* over bounds the data behind a call that only reads the PC: the words that musl's start code for MIPS has there. */
+enum { over = 64 };
+
+/* widest bounds a frame that is looked through for a return address, in words. */
+enum { widest = 4096 };
+
 void shadow_reset(struct shadow *s, const struct abi *abi)
 {
 	s->abi = abi;
@@ -29,6 +35,7 @@ void shadow_reset(struct shadow *s, const struct abi *abi)
 	s->begun = false;
 	s->mistaken = false;
 	s->millicode = 0;
+	s->beside.a.ret = 0;
 	memset(s->calls, 0, sizeof s->calls);
 }
 
@@ -80,7 +87,7 @@ static bool called(const struct shadow *s, const struct moment *now)
 	/* GCC's Thumb switches use lr as the base of the table behind them, an even address. */
 	if (was->thumb && !(now->lr & 1))
 		return false;
-	return left(s, now) == was->pc + was->len && !bound(s, now);
+	return left(s, now) == was->pc + was->len;
 }
 
 /* delivered: SP has dropped by a frame, and something else than the last
@@ -157,6 +164,11 @@ static bool resumed(struct shadow *s, const struct moment *now, size_t signal)
 /* land removes what a return, a sigreturn or a longjmp has left. */
 static void land(struct shadow *s, const struct moment *now)
 {
+	struct activation *stub = s->n ? &s->at[s->n - 1] : NULL;
+	if (stub && stub->binding && left(s, now) == stub->ret) { /* the resolver jumps to the function, be that where the call returns to */
+		stub->binding = false;
+		return;
+	}
 	size_t top = s->n - 1; /* the handler has returned: code of a static program stands behind a trampoline */
 	if (s->n > 0 && s->at[top].signal && s->was.pc - s->at[top].start < trampoline && resumed(s, now, top))
 		return;
@@ -171,11 +183,51 @@ static void land(struct shadow *s, const struct moment *now)
 		jumped(s, now->pc);
 }
 
+/* over_data removes the innermost activation where it was none: a call over a few words that are data, which the
+ * code that it leads to finds by the return address. That code calls another function and has kept the return
+ * address nowhere.
+ *
+ *	bal 1f; .gpdword .; .gpdword _start_c; 1: ld $gp,0($ra)
+ */
+static void over_data(struct shadow *s)
+{
+	const struct activation *top = s->n ? &s->at[s->n - 1] : NULL;
+	if (top && s->abi->link && !top->signal && s->was.sp == top->cfa && top->start != top->ret && top->start - top->ret < over)
+		cut(s, s->n - 1);
+}
+
+/* stored tells whether a return address lies on the stack between two places. */
+static bool stored(const struct shadow *s, uint64_t from, uint64_t to, uint64_t ret)
+{
+	for (unsigned i = 0; i < widest && from < to; i++, from += s->abi->word)
+		if ((s->abi->load(from) & ~s->abi->mode) == ret)
+			return true;
+	return false;
+}
+
+/* decide tells what a jump to the next instruction was, once the link register has another value: a call, if what
+ * begins there has kept the return address in a frame of its own. */
+static void decide(struct shadow *s, const struct moment *now)
+{
+	struct beside *b = &s->beside;
+	if (!b->a.ret || s->n > b->n || (s->n == b->n && (now->lr & ~s->abi->mode) == b->a.ret))
+		return;
+	uint64_t sp = s->was.sp < now->sp ? s->was.sp : now->sp;
+	if (s->n == b->n && stored(s, sp, b->a.cfa, b->a.ret))
+		push(s, b->a);
+	b->a.ret = 0;
+}
+
 /* transfer follows a jump. true: it was a call. */
 static bool transfer(struct shadow *s, const struct moment *now)
 {
 	uint64_t next = s->was.pc + s->was.len;
 	if (called(s, now)) {
+		if (bound(s, now)) {
+			s->at[s->n - 1].binding = true;
+			return false;
+		}
+		over_data(s);
 		*call_at(s, next) = (struct call){ .ret = next, .by = s->n ? s->at[s->n - 1].serial : 0 };
 		push(s, entered(s, now, next));
 		return true;
@@ -224,7 +276,11 @@ bool shadow_step(struct shadow *s, const struct moment *now)
 	}
 	uint64_t next = s->was.pc + s->was.len;
 	bool away = s->begun && now->pc != next;
+	decide(s, now);
 	bool call = away && transfer(s, now);
+	bool linked = now->lr != s->was.lr || s->was.lr != s->earlier;
+	if (s->begun && !away && s->abi->link && linked && left(s, now) == next)
+		s->beside = (struct beside){ .a = entered(s, now, next), .n = s->n };
 	if (now->pc == s->millicode)
 		s->millicode = 0;
 	if (away && s->abi->millicode && now->alt == next)
@@ -238,6 +294,7 @@ bool shadow_step(struct shadow *s, const struct moment *now)
 		if (now->sp < top->low)
 			top->low = now->sp;
 	}
+	s->earlier = s->was.lr;
 	s->was = *now;
 	s->begun = true;
 	return call;

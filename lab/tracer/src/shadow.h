@@ -35,6 +35,7 @@ struct activation {
 	uint64_t low;   /* the lowest SP so far */
 	uint64_t ran;   /* instructions executed in it, those of callees left out */
 	bool signal;    /* not a call but what the kernel put on the stack */
+	bool binding;   /* its call led to a lazy binding stub, whose resolver runs */
 	bool strange;   /* a longjmp led here that another function had prepared */
 	uint64_t serial; /* different for each activation */
 	/* The words that held ret when the function first called another one: one of them
@@ -57,6 +58,13 @@ struct parked {
 	uint64_t sp; /* where it was left */
 };
 
+/* beside is a jump to the next instruction that left that instruction's address in the link register: it calls
+ * a function that begins there, or reads the PC. */
+struct beside {
+	struct activation a; /* of the call; ret is 0 where there was none, or what it did is known */
+	size_t n;            /* the activations then */
+};
+
 struct shadow {
 	const struct abi *abi;
 	struct activation *at; /* outermost first */
@@ -67,7 +75,9 @@ struct shadow {
 	uint64_t serial;    /* of the last activation */
 	struct call calls[remembered]; /* the last ones, by return address */
 	struct moment was;
+	uint64_t earlier; /* LR at the moment before was: a delay slot sees what its call has left */
 	bool begun;
+	struct beside beside; /* while its ret is set, nobody can tell the chain */
 	struct parked left[stacks]; /* a ring */
 	size_t leaves;
 };
