@@ -84,6 +84,9 @@ func (t *text) report(r *report.Report) {
 	if t.style.Modules {
 		t.modules(r.Snapshot)
 	}
+	if r.Advice != nil {
+		t.advice(r.Advice)
+	}
 }
 
 func (t *text) line(s string) { t.b = append(appendText(t.b, s), '\n') }
