@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/backsight/backsight/lab/signatures"
 )
@@ -13,7 +14,8 @@ import (
 func runSignatures(args []string) error {
 	f := flag.NewFlagSet("signatures", flag.ExitOnError)
 	backsight := f.String("backsight", "backsight", "the `COMMAND`, as a path")
-	source := f.String("program", "lab/signatures/programs/relay.c", "the `FILE` with the bugs")
+	programs := f.String("programs", "lab/signatures/programs", "the `DIR` with the programs")
+	functions := f.Bool("functions", false, "match the functions of the builds instead")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -22,7 +24,17 @@ func runSignatures(args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	table, err := signatures.Run(context.Background(), *backsight, *source, dir)
+	sources, err := filepath.Glob(filepath.Join(*programs, "*.c*"))
+	if err != nil {
+		return err
+	}
+	run := signatures.Matching
+	if !*functions {
+		run = func(ctx context.Context, sources []string, dir string) (string, error) {
+			return signatures.Run(ctx, *backsight, sources, dir)
+		}
+	}
+	table, err := run(context.Background(), sources, dir)
 	if err == nil {
 		fmt.Print(table)
 	}

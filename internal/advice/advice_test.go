@@ -14,7 +14,7 @@ import (
 
 const (
 	inCode, inLibrary = 0x8000, 0x20000
-	sp, taken      = 0x1000, 0x80
+	sp, taken         = 0x1000, 0x80
 )
 
 // thread stands in code, with a stack of which a part was captured; trusts are those of its frames.

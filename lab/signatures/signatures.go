@@ -45,21 +45,24 @@ const bugs, ways = 20, 2
 
 // crash is a crash of which it is known by which bug.
 type crash struct {
+	source     string
 	bug, build int
 	report     jsonreport.Report
 	group      *grouping.Group
 }
 
-// Run builds the program at source in dir, lets each bug crash, and has backsight name the crashes. core_pattern must be "core".
-func Run(ctx context.Context, backsight, source, dir string) (string, error) {
+// Run builds the programs in dir, lets each bug crash, and has backsight name the crashes. core_pattern must be "core".
+func Run(ctx context.Context, backsight string, sources []string, dir string) (string, error) {
 	var all []crash
-	for i := range builds {
-		list, err := crashes(ctx, backsight, source, dir, i)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", builds[i].Name, err)
-			continue
+	for _, source := range sources {
+		for i := range builds {
+			list, err := crashes(ctx, backsight, source, dir, i)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", builds[i].Name, err)
+				continue
+			}
+			all = append(all, list...)
 		}
-		all = append(all, list...)
 	}
 	var groups grouping.Groups
 	for i := range all {
@@ -77,18 +80,12 @@ func Run(ctx context.Context, backsight, source, dir string) (string, error) {
 func crashes(ctx context.Context, backsight, source, dir string, build int) (list []crash, err error) {
 	b := &builds[build]
 	exe := filepath.Join(dir, fmt.Sprintf("build%d", build))
-	args := append(append([]string{"-w", "-o", exe}, b.Flags...), source)
-	if out, err := exec.CommandContext(ctx, b.Compiler, args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	if b.Strip { // afterwards: the build ID stays
-		if out, err := exec.CommandContext(ctx, "strip", exe).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, out)
-		}
+	if err := b.build(ctx, source, exe); err != nil {
+		return nil, err
 	}
 	for bug := range bugs {
 		for way := range ways {
-			c := crash{bug: bug, build: build}
+			c := crash{source: source, bug: bug, build: build}
 			if err := c.happen(ctx, backsight, exe, dir, way); err != nil {
 				fmt.Fprintf(os.Stderr, "%s: bug %d: %v\n", b.Name, bug+1, err)
 				continue
@@ -97,6 +94,20 @@ func crashes(ctx context.Context, backsight, source, dir string, build int) (lis
 		}
 	}
 	return list, nil
+}
+
+// build builds the program at source.
+func (b *Build) build(ctx context.Context, source, exe string) error {
+	args := append(append([]string{"-w", "-o", exe}, b.Flags...), source, "-lm", "-pthread")
+	if out, err := exec.CommandContext(ctx, b.Compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if b.Strip { // afterwards: the build ID stays
+		if out, err := exec.CommandContext(ctx, "strip", exe).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	return nil
 }
 
 // happen lets the bug crash, and reads the crash's report.
@@ -187,7 +198,7 @@ func pairs(all []crash, build int, key func(c *crash) string) (precision, recall
 			if a.build != 0 || b.build != build || i == k {
 				continue
 			}
-			is, says := a.bug == b.bug, key(a) != "" && key(a) == key(b)
+			is, says := a.source == b.source && a.bug == b.bug, key(a) != "" && key(a) == key(b)
 			same, said, right = same+one(is), said+one(says), right+one(is && says)
 		}
 	}

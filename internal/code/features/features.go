@@ -32,6 +32,10 @@ type Function struct {
 	Shape uint32
 	// NeverReturns: no path of the function leads back to its caller.
 	NeverReturns bool
+	// Calls are the functions of the image that direct calls and jumps go to, in the order of the code, maxCalls at most.
+	Calls []disasm.Addr
+	// Steps counts the instructions.
+	Steps int
 }
 
 const (
@@ -39,6 +43,8 @@ const (
 	MaxNamed = 24
 	// maxSteps bounds the instructions that are looked at.
 	maxSteps = 1 << 14
+	// maxCalls bounds the calls of one function that are kept.
+	maxCalls = 256
 )
 
 // reader goes through a function.
@@ -52,15 +58,47 @@ type reader struct {
 func Of(p *analyses.Image, f *dataflow.Function) *Function {
 	out := &Function{Entry: f.Entry.PC, End: dataflow.EndFrom(f, f.Entry.PC), NeverReturns: p.Callees.NeverReturns(f.Entry)}
 	r := reader{Image: p, out: out}
+	r.each(f, func(*discover.Step) {})
+	out.Named, out.Offsets, out.Shape = least(out.Named), least(out.Offsets), r.shape
+	return out
+}
+
+// Place is an instruction of a function, and what of it stays: Kind is a hash of the effect and of what the instruction names.
+type Place struct {
+	PC, Kind uint64
+	Call     disasm.Addr // the function of the image that it calls or jumps to; the zero Addr for none
+}
+
+// Places are the instructions of a function.
+func Places(p *analyses.Image, f *dataflow.Function) (list []Place) {
+	out := &Function{End: dataflow.EndFrom(f, f.Entry.PC)}
+	r := reader{Image: p, out: out}
+	named, calls := 0, 0
+	r.each(f, func(s *discover.Step) {
+		at := Place{PC: s.At.PC, Kind: uint64(s.In.Op)}
+		if len(out.Named) > named {
+			at.Kind |= uint64(out.Named[named]) << 32
+		}
+		if len(out.Calls) > calls {
+			at.Call = out.Calls[calls]
+		}
+		named, calls = len(out.Named), len(out.Calls)
+		list = append(list, at)
+	})
+	return list
+}
+
+// each goes through the instructions of a function, and calls behind for each when what it names is noted.
+func (r *reader) each(f *dataflow.Function, behind func(s *discover.Step)) {
 	left := maxSteps
-	p.Entries.EachStep(f.Entry, out.End, func(s *discover.Step) bool {
+	r.Entries.EachStep(f.Entry, r.out.End, func(s *discover.Step) bool {
 		if left--; f.Contains(s.At.PC) {
+			r.out.Steps++
 			r.step(s)
+			behind(s)
 		}
 		return left > 0
 	})
-	out.Named, out.Offsets, out.Shape = least(out.Named), least(out.Offsets), r.shape
-	return out
 }
 
 // least are the MaxNamed smallest of a list of hashes, sorted, each once: of two functions that name much the same,
@@ -89,7 +127,7 @@ func (r *reader) step(s *discover.Step) {
 	}
 }
 
-// called notes the import that a direct call or jump leads to.
+// called notes the import that a direct call or jump leads to, or the function of the image.
 func (r *reader) called(in *cpu.Insn) {
 	if in.Target == 0 || in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) != 0 {
 		return
@@ -99,6 +137,8 @@ func (r *reader) called(in *cpu.Insn) {
 		r.imported(slot)
 	} else if r.Callees.BindsLazily(to) {
 		r.imported(to.PC)
+	} else if len(r.out.Calls) < maxCalls && (in.Op == cpu.OpCall || r.Entries.IsEntry(to)) {
+		r.out.Calls = append(r.out.Calls, to)
 	}
 }
 
