@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/backsight/backsight/internal/grouping"
@@ -42,6 +43,9 @@ var builds = []Build{
 
 // bugs is how many a program has, ways how many ways lead to each.
 const bugs, ways = 20, 2
+
+// hung is after what time a program is said to hang.
+const hung = 4 * time.Second
 
 // crash is a crash of which it is known by which bug.
 type crash struct {
@@ -96,10 +100,14 @@ func crashes(ctx context.Context, backsight, source, dir string, build int) (lis
 	return list, nil
 }
 
-// build builds the program at source.
+// build builds the program at source, which is in C or in C++.
 func (b *Build) build(ctx context.Context, source, exe string) error {
-	args := append(append([]string{"-w", "-o", exe}, b.Flags...), source, "-lm", "-pthread")
-	if out, err := exec.CommandContext(ctx, b.Compiler, args...).CombinedOutput(); err != nil {
+	compiler := b.Compiler
+	if filepath.Ext(source) != ".c" {
+		compiler = strings.NewReplacer("gcc", "g++", "clang", "clang++").Replace(compiler)
+	}
+	args := append(append([]string{"-w", "-fstack-protector-strong", "-o", exe}, b.Flags...), source, "-lm", "-pthread")
+	if out, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	if b.Strip { // afterwards: the build ID stays
@@ -116,11 +124,12 @@ func (c *crash) happen(ctx context.Context, backsight, exe, dir string, way int)
 	for _, core := range old {
 		os.Remove(core)
 	}
-	run, cancel := context.WithTimeout(ctx, 20*time.Second)
+	run, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
 	cmd := exec.CommandContext(run, "sh", "-c", `ulimit -c unlimited; exec "$0" "$@"`, exe, strconv.Itoa(c.bug+1), strconv.Itoa(way))
 	cmd.Dir = dir
-	_ = cmd.Run() // by a signal
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) } // as a watchdog does
+	_ = cmd.Run()                                                            // by a signal
 	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
 	if len(cores) == 0 {
 		return errors.New("no core")
@@ -134,7 +143,7 @@ func (c *crash) happen(ctx context.Context, backsight, exe, dir string, way int)
 	return json.Unmarshal(out.Bytes(), &c.report)
 }
 
-// rules are ways to say that two crashes are the same; the last are those of others.
+// rules are ways to say that two crashes are the same; from the top names on those of others (peers.go).
 var rules = []struct {
 	name string
 	key  func(c *crash) string
@@ -145,6 +154,8 @@ var rules = []struct {
 	{"top 3 names", func(c *crash) string { return names(c, 3) }},
 	{"top 5 names", func(c *crash) string { return names(c, 5) }},
 	{"module + offset", func(c *crash) string { f := c.frames()[0]; return f.Module + f.ModuleOffset }},
+	{"apport", apport},
+	{"Socorro", socorro},
 }
 
 func (c *crash) signature() *jsonreport.Signature {
