@@ -16,14 +16,18 @@ func runSignatures(args []string) error {
 	backsight := f.String("backsight", "backsight", "the `COMMAND`, as a path")
 	programs := f.String("programs", "lab/signatures/programs", "the `DIR` with the programs")
 	functions := f.Bool("functions", false, "match the functions of the builds instead")
+	dir := f.String("dir", "", "the `DIR` for builds and cores, which are kept there, and not made again")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "signatures")
-	if err != nil {
-		return err
+	if *dir == "" {
+		made, err := os.MkdirTemp("", "signatures")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(made)
+		*dir = made
 	}
-	defer os.RemoveAll(dir)
 	sources, err := filepath.Glob(filepath.Join(*programs, "*.c*"))
 	if err != nil {
 		return err
@@ -34,7 +38,7 @@ func runSignatures(args []string) error {
 			return signatures.Run(ctx, *backsight, sources, dir)
 		}
 	}
-	table, err := run(context.Background(), sources, dir)
+	table, err := run(context.Background(), sources, *dir)
 	if err == nil {
 		fmt.Print(table)
 	}

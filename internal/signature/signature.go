@@ -35,6 +35,9 @@ const (
 type Code interface {
 	// FunctionAt is what stays of the function at a target address in m, nil where none is known.
 	FunctionAt(m *target.Module, pc uint64, mode cpu.Mode) *features.Function
+	// NamedBefore are hashes of what the function at a target address in m names right in front of that; tells: the place is known
+	// by them.
+	NamedBefore(m *target.Module, pc uint64, mode cpu.Mode) (named []uint32, tells bool)
 	// ImportCalled is the name of the import that the call before a return address in m goes to, "" for none.
 	ImportCalled(m *target.Module, ra uint64, mode cpu.Mode) string
 }
@@ -73,7 +76,7 @@ func (s *signer) sign() *report.Signature {
 		frames = s.turning(frames)
 	}
 	out.Exact = key("exact", s.report.Snapshot.Arch.Name+" "+out.Class, frames[:min(len(frames), ExactDepth)], exact)
-	out.Stable = key("stable", s.happened(), frames[:min(len(frames), StableDepth)], stable)
+	out.Stable = key("stable", s.what(), telling(frames), stable)
 	out.Title = s.title(out.Frames)
 	return out
 }
@@ -118,6 +121,29 @@ func (s *signer) class() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
+// telling are the functions that a stable key has: those from the innermost to the first that says enough, StableDepth of the
+// program's own at most. Who calls such a function is another way to the same crash.
+func telling(frames []report.SignedFrame) []report.SignedFrame {
+	own := 0
+	for i := range frames {
+		if frames[i].Import != "" {
+			continue
+		}
+		if own++; own == StableDepth || frames[i].Known || features.Tells(frames[i].Named) {
+			return frames[:i+1]
+		}
+	}
+	return frames
+}
+
+// what is what happened as far as another build has the same.
+func (s *signer) what() string {
+	if s.overflow() {
+		return s.happened() + " " + report.CrashStackOverflow
+	}
+	return s.happened()
+}
+
 func (s *signer) overflow() bool {
 	c := s.crash()
 	return c != nil && c.Kind == report.CrashStackOverflow
@@ -140,7 +166,11 @@ func (s *signer) functions() (list []report.SignedFrame, whole bool) {
 			list = s.asked(list, i)
 			continue
 		}
-		if signed := s.signed(i); !slices.ContainsFunc(list, func(o report.SignedFrame) bool {
+		signed := s.signed(i)
+		if !slices.ContainsFunc(list, func(o report.SignedFrame) bool { return o.Import == "" }) {
+			signed.Before, signed.Known = s.code.NamedBefore(f.Module, f.PC, f.Mode)
+		}
+		if !slices.ContainsFunc(list, func(o report.SignedFrame) bool {
 			return o.Start == signed.Start && o.Module == signed.Module && o.Import == ""
 		}) {
 			list = append(list, signed)
@@ -194,6 +224,9 @@ func (s *signer) signed(i int) report.SignedFrame {
 			out.Build = codeHash(f.Module, fn)
 		}
 	}
+	if !out.Inside {
+		out.Offset = f.Module.ToImage(f.PC) - out.Start
+	}
 	return out
 }
 
@@ -221,6 +254,7 @@ func (s *signer) turning(list []report.SignedFrame) []report.SignedFrame {
 	for _, f := range list {
 		for i := max(first, 0); i < min(r.At, len(t.Frames)); i++ {
 			if o := s.signed(i); o.Start == f.Start && o.Module == f.Module {
+				f.Offset, f.Before, f.Known = 0, nil, false
 				turn = append(turn, f)
 				break
 			}
@@ -235,7 +269,7 @@ func (s *signer) turning(list []report.SignedFrame) []report.SignedFrame {
 	return turn
 }
 
-// exact names a function of a build.
+// exact names a place in a function of a build.
 func exact(f *report.SignedFrame) string {
 	id, at := f.Build, ""
 	if id == "" {
@@ -244,7 +278,7 @@ func exact(f *report.SignedFrame) string {
 	if f.Inside {
 		at = "?"
 	}
-	return fmt.Sprintf("%s %#x%s", id, f.Start, at)
+	return fmt.Sprintf("%s %#x%s+%#x", id, f.Start, at, f.Offset)
 }
 
 // stable names a function in whatever build.
@@ -252,6 +286,10 @@ func stable(f *report.SignedFrame) string {
 	switch {
 	case f.Import != "":
 		return "import " + f.Import
+	case f.Known:
+		return fmt.Sprintf("at %08x", f.Before)
+	case f.Print != 0 && f.Before != nil:
+		return fmt.Sprintf("print %08x at %08x", f.Print, f.Before)
 	case f.Print != 0:
 		return fmt.Sprintf("print %08x", f.Print)
 	case f.Function != "":

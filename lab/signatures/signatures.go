@@ -5,7 +5,6 @@ package signatures
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -80,24 +79,74 @@ func Run(ctx context.Context, backsight string, sources []string, dir string) (s
 	return table(all), nil
 }
 
-// crashes are those of one build.
+// crashes are those of one build. What dir has of builds and cores is not made again.
 func crashes(ctx context.Context, backsight, source, dir string, build int) (list []crash, err error) {
 	b := &builds[build]
-	exe := filepath.Join(dir, fmt.Sprintf("build%d", build))
-	if err := b.build(ctx, source, exe); err != nil {
+	dir = filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(source), build))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	for bug := range bugs {
-		for way := range ways {
-			c := crash{source: source, bug: bug, build: build}
-			if err := c.happen(ctx, backsight, exe, dir, way); err != nil {
-				fmt.Fprintf(os.Stderr, "%s: bug %d: %v\n", b.Name, bug+1, err)
-				continue
-			}
-			list = append(list, c)
+	exe := filepath.Join(dir, "program")
+	if _, err := os.Stat(exe); err != nil {
+		if err := b.build(ctx, source, exe); err != nil {
+			return nil, err
 		}
 	}
-	return list, nil
+	var cores []string
+	for bug := range bugs {
+		for way := range ways {
+			core, err := crashed(ctx, exe, bug, way)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %s: bug %d: %v\n", filepath.Base(source), b.Name, bug+1, err)
+				continue
+			}
+			cores = append(cores, core)
+			list = append(list, crash{source: source, bug: bug, build: build})
+		}
+	}
+	return list, reports(ctx, backsight, cores, list)
+}
+
+// crashed lets a bug crash, and returns the core.
+func crashed(ctx context.Context, exe string, bug, way int) (core string, err error) {
+	dir := filepath.Dir(exe)
+	core = filepath.Join(dir, fmt.Sprintf("bug%d.%d", bug+1, way))
+	if _, err := os.Stat(core); err == nil {
+		return core, nil
+	}
+	run, cancel := context.WithTimeout(ctx, hung)
+	defer cancel()
+	cmd := exec.CommandContext(run, "sh", "-c", `ulimit -c unlimited; exec "$0" "$@"`, exe, strconv.Itoa(bug+1), strconv.Itoa(way))
+	cmd.Dir = dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) } // as a watchdog does
+	_ = cmd.Run()                                                            // by a signal
+	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	if len(cores) == 0 {
+		return "", errors.New("no core")
+	}
+	return core, os.Rename(cores[0], core)
+}
+
+// reports reads what backsight says of cores into the crashes that they are of.
+func reports(ctx context.Context, backsight string, cores []string, list []crash) error {
+	if len(cores) == 0 {
+		return nil
+	}
+	var out bytes.Buffer
+	bt := exec.CommandContext(ctx, backsight, append([]string{"bt", "-f", "jsonl", "-n", "300"}, cores...)...)
+	bt.Stdout = &out
+	if err := bt.Run(); err != nil {
+		return err
+	}
+	n := 0
+	return jsonreport.Each(ctx, &out, func(r *jsonreport.Report) error {
+		if n == len(list) {
+			return errors.New("more reports than cores")
+		}
+		list[n].report = *r
+		n++
+		return nil
+	})
 }
 
 // build builds the program at source, which is in C or in C++.
@@ -116,31 +165,6 @@ func (b *Build) build(ctx context.Context, source, exe string) error {
 		}
 	}
 	return nil
-}
-
-// happen lets the bug crash, and reads the crash's report.
-func (c *crash) happen(ctx context.Context, backsight, exe, dir string, way int) error {
-	old, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	for _, core := range old {
-		os.Remove(core)
-	}
-	run, cancel := context.WithTimeout(ctx, hung)
-	defer cancel()
-	cmd := exec.CommandContext(run, "sh", "-c", `ulimit -c unlimited; exec "$0" "$@"`, exe, strconv.Itoa(c.bug+1), strconv.Itoa(way))
-	cmd.Dir = dir
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) } // as a watchdog does
-	_ = cmd.Run()                                                            // by a signal
-	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	if len(cores) == 0 {
-		return errors.New("no core")
-	}
-	var out bytes.Buffer
-	bt := exec.CommandContext(ctx, backsight, "bt", "-f", "jsonl", "-n", "300", cores[0])
-	bt.Stdout = &out
-	if err := bt.Run(); err != nil {
-		return err
-	}
-	return json.Unmarshal(out.Bytes(), &c.report)
 }
 
 // rules are ways to say that two crashes are the same; from the top names on those of others (peers.go).

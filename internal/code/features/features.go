@@ -52,6 +52,7 @@ type reader struct {
 	*analyses.Image
 	out   *Function
 	shape uint32
+	text  bool // what was named last is a string
 }
 
 // Of goes through a function of an image.
@@ -67,6 +68,7 @@ func Of(p *analyses.Image, f *dataflow.Function) *Function {
 type Place struct {
 	PC, Kind uint64
 	Call     disasm.Addr // the function of the image that it calls or jumps to; the zero Addr for none
+	Text     bool        // what it names is a string
 }
 
 // Places are the instructions of a function.
@@ -78,6 +80,7 @@ func Places(p *analyses.Image, f *dataflow.Function) (list []Place) {
 		at := Place{PC: s.At.PC, Kind: uint64(s.In.Op)}
 		if len(out.Named) > named {
 			at.Kind |= uint64(out.Named[named]) << 32
+			at.Text = r.text
 		}
 		if len(out.Calls) > calls {
 			at.Call = out.Calls[calls]
@@ -86,6 +89,53 @@ func Places(p *analyses.Image, f *dataflow.Function) (list []Place) {
 		list = append(list, at)
 	})
 	return list
+}
+
+const (
+	// near bounds the instructions in front of a place that are looked at.
+	near = 256
+	// enough is how much names a place: a string with what it is given to. A string counts text, all else 1.
+	enough, text = 3, 2
+)
+
+// Before is what a function names right in front of a place: at the last call there and, for that call, behind the call before;
+// where that is too little to know the place by, at the calls before, too. Compilers leave the order of calls, and inlining does not
+// change it.
+type Before struct {
+	Named []uint32
+	// Called are the functions of the image that are called.
+	Called []disasm.Addr
+	// Tells: nowhere else the same is likely to be named.
+	Tells bool
+}
+
+// InFront is what the function f names right in front of an image address.
+func InFront(p *analyses.Image, f *dataflow.Function, pc uint64) (b Before) {
+	list := Places(p, f)
+	i, _ := slices.BinarySearchFunc(list, pc, func(a Place, pc uint64) int { return cmp.Compare(a.PC, pc) })
+	weight, calls := 0, 0
+	for k := i - 1; k >= 0 && k > i-near; k-- {
+		at := &list[k]
+		if uint32(at.Kind) == uint32(cpu.OpCall) || at.Call != (disasm.Addr{}) {
+			if weight >= enough {
+				break
+			}
+			if calls++; calls == 1 {
+				b, weight = Before{}, 0 // what stands behind the call may be there for the next one
+			}
+			if at.Call != (disasm.Addr{}) {
+				b.Called = append(b.Called, at.Call)
+			}
+		}
+		switch h := uint32(at.Kind >> 32); {
+		case h != 0 && at.Text:
+			b.Named, weight = append(b.Named, h), weight+text
+		case h != 0:
+			b.Named, weight = append(b.Named, h), weight+1
+		}
+	}
+	b.Named, b.Tells = least(b.Named), calls > 0 && weight >= enough
+	return b
 }
 
 // each goes through the instructions of a function, and calls behind for each when what it names is noted.
@@ -174,7 +224,9 @@ func (r *reader) member(in *cpu.Insn) {
 	r.out.Offsets = append(r.out.Offsets, hash("member", strconv.FormatInt(in.Imm, 16)))
 }
 
-func (r *reader) name(kind, s string) { r.out.Named = append(r.out.Named, hash(kind, s)) }
+func (r *reader) name(kind, s string) {
+	r.out.Named, r.text = append(r.out.Named, hash(kind, s)), kind == "string"
+}
 
 // longest is how much of a string is looked at, in bytes; shortest is what is called one.
 const longest, shortest = 128, 3
@@ -223,6 +275,12 @@ func (f *Function) Print() uint32 {
 		h = mix(h, v)
 	}
 	return mix(h, f.Shape)
+}
+
+// Tells tells whether a function names so much that no other one is likely to name the same.
+func Tells(named []uint32) bool {
+	const enough = 4
+	return len(named) >= enough
 }
 
 // Like is how alike two functions are, from 0 to 1, by what they name and by the members that they use: by what both have of
