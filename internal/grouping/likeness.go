@@ -96,7 +96,7 @@ const least, sure = 0.4, 0.8
 
 // samePlace tells whether two functions that are alike may stand at the same place, by what they name right in front of it.
 func samePlace(a, b *jsonreport.Signed) bool {
-	return len(a.Before) == 0 || len(b.Before) == 0 || features.Like(a.Before, b.Before, nil, nil) >= 0.5
+	return len(a.Before) == 0 || len(b.Before) == 0 || features.Like(a.Before, b.Before, nil, nil) >= 0.7
 }
 
 func total(list []float64) (sum float64) {

@@ -46,8 +46,8 @@ func (s *signer) throws(f *report.Frame) bool {
 //
 //	pthread_kill ─► raise ─► abort ─► panic_at ─► check          panic_at never returns either
 func (s *signer) first() int {
-	if !sent(s.happened()) {
-		return 0
+	if c := s.crash(); !sent(s.happened()) || c != nil && c.Kind == report.CrashKilled {
+		return 0 // what another process has sent hits the program anywhere
 	}
 	frames := s.thread.Frames
 	near := frames[:min(len(frames), maxMachinery)]

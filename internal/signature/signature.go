@@ -242,26 +242,39 @@ func codeHash(m *target.Module, fn *features.Function) string {
 	return "code " + hex.EncodeToString(sum[:8])
 }
 
-// turning are the functions of a stack overflow's recursion, by their fingerprints: which of them had no room is chance.
-func (s *signer) turning(list []report.SignedFrame) []report.SignedFrame {
+// maxTurn bounds the frames among which a function's second one is looked for.
+const maxTurn = 256
+
+// turning are the functions of a stack overflow's recursion, by their fingerprints: which of them had no room is chance. They are
+// those that are on the stack twice, or in a turn that was left out.
+func (s *signer) turning(list []report.SignedFrame) (turn []report.SignedFrame) {
 	t := s.thread
-	if len(t.Repeats) == 0 {
-		return list
-	}
-	r := t.Repeats[0]
-	first := r.At - r.Period
-	var turn []report.SignedFrame
-	for _, f := range list {
-		for i := max(first, 0); i < min(r.At, len(t.Frames)); i++ {
-			if o := s.signed(i); o.Start == f.Start && o.Module == f.Module {
-				f.Offset, f.Before, f.Known = 0, nil, false
-				turn = append(turn, f)
-				break
+	count := make([]int, len(list))
+	for i := range t.Frames[:min(len(t.Frames), maxTurn)] {
+		if t.Frames[i].Module == nil || t.Frames[i].Trust == unwind.Guess {
+			continue
+		}
+		o := s.signed(i)
+		again := len(t.Repeats) > 0 && i < t.Repeats[0].At && i >= t.Repeats[0].At-t.Repeats[0].Period
+		for k := range list {
+			if o.Start == list[k].Start && o.Module == list[k].Module {
+				if count[k]++; again {
+					count[k]++
+				}
 			}
+		}
+	}
+	for k, f := range list {
+		if count[k] > 1 && f.Import == "" {
+			f.Offset, f.Before, f.Known = 0, nil, false
+			turn = append(turn, f)
 		}
 	}
 	if len(turn) == 0 {
 		return list
+	}
+	if named := func(f report.SignedFrame) bool { return len(f.Named) >= 2 }; slices.ContainsFunc(turn, named) {
+		turn = slices.DeleteFunc(turn, func(f report.SignedFrame) bool { return !named(f) }) // other fingerprints do not stay
 	}
 	slices.SortFunc(turn, func(a, b report.SignedFrame) int {
 		return cmp.Or(cmp.Compare(a.Print, b.Print), strings.Compare(a.Function, b.Function))

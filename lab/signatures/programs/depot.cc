@@ -79,7 +79,7 @@ public:
 		std::lock_guard<std::mutex> h(gate);
 		t.join();
 	}
-	void pack(int n) { std::vector<char> box(24); std::printf("packing %d\n", n); kept = box.data(); std::memset(kept, 0x5a, n); std::vector<char> next(24); kept = next.data(); sink += box[1] + next.size(); }
+	void pack(int n) { std::vector<char> box(24); std::printf("packing %d\n", n); kept = box.data(); std::memset(kept, 0x5a, n); kept = nullptr; std::vector<char> next(5000); kept = next.data(); sink += box[1] + next.size(); }
 	void hire() { std::thread t([] { usleep(50000); }); std::fprintf(stderr, "hired\n"); }
 };
 #ifdef ELSEWHERE
@@ -110,7 +110,7 @@ __attribute__((noinline)) static void tour(Depot &d, int n) {
 	case 16: sink = d.charge(4); break;
 	case 17: d.relabel("books"); break;
 	case 18: d.load(); break;
-	case 19: d.pack(64); break;
+	case 19: d.pack(900); break;
 	case 20: d.hire(); break;
 	}
 	sink += n;

@@ -108,6 +108,7 @@ static void word(struct parser *p) {
 	printf("word of %zu\n", strlen(p->at));
 	strcpy(token, p->at); // no bound
 	strcpy(p->token, token + zero);
+	kept = p->token;
 }
 static void compare_names(struct account *a, const char *name) {
 	fprintf(stderr, "looking for a name in %d\n", a->number);
