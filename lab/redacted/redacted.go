@@ -94,7 +94,7 @@ func find(dir, name string) (found string) {
 
 // frames are the lines of a backtrace that are frames.
 func frames(ctx context.Context, backsight string, flags []string, core string) string {
-	out, _ := exec.CommandContext(ctx, backsight, append(append([]string{"bt", "--color", "never"}, flags...), core)...).Output()
+	out, _ := exec.CommandContext(ctx, backsight, append(append([]string{"bt", "--goroutines=false", "--color", "never"}, flags...), core)...).Output()
 	var b strings.Builder
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "#") || strings.Contains(line, "stop:") {
