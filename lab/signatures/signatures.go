@@ -76,7 +76,7 @@ func Run(ctx context.Context, backsight string, sources []string, dir string) (s
 	if len(all) == 0 {
 		return "", errors.New("no program crashed: is core_pattern \"core\"?")
 	}
-	return table(all), nil
+	return table(all, bugs*len(sources)), nil
 }
 
 // crashes are those of one build. What dir has of builds and cores is not made again.
@@ -206,7 +206,7 @@ func names(c *crash, n int) string {
 }
 
 // table says of each rule and each build how sure and how complete the rule is beside the first build.
-func table(all []crash) string {
+func table(all []crash, bugs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d crashes of %d bugs, %d ways to each. F1 (precision, recall) of pairs of a crash of the first build and one of the build that the row names.\n\n|  |", len(all), bugs, ways)
 	for _, r := range rules {

@@ -110,7 +110,7 @@ __attribute__((noinline)) static void tour(Depot &d, int n) {
 	case 16: sink = d.charge(4); break;
 	case 17: d.relabel("books"); break;
 	case 18: d.load(); break;
-	case 19: d.pack(900); break;
+	case 19: d.pack(100000); break;
 	case 20: d.hire(); break;
 	}
 	sink += n;
