@@ -23,9 +23,16 @@ func runRedact(args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	return redactAll(f.Args(), func(core string) (redacted.Result, error) {
+		return redacted.Check(context.Background(), *backsight, *sysroot, core, dir)
+	})
+}
+
+// redactAll checks cores, and prints what became of each.
+func redactAll(cores []string, check func(core string) (redacted.Result, error)) error {
 	good := 0
-	for _, core := range f.Args() {
-		r, err := redacted.Check(context.Background(), *backsight, *sysroot, core, dir)
+	for _, core := range cores {
+		r, err := check(core)
 		if err != nil {
 			return fmt.Errorf("%s: %w", core, err)
 		}
@@ -34,8 +41,8 @@ func runRedact(args []string) error {
 			good++
 		}
 	}
-	fmt.Printf("%d of %d cores hold what is promised\n", good, f.NArg())
-	if good < f.NArg() {
+	fmt.Printf("%d of %d cores hold what is promised\n", good, len(cores))
+	if good < len(cores) {
 		return errors.New("not all do")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/code/matching"
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/internal/mapped"
@@ -36,13 +37,8 @@ func (o *diffOptions) binaries(ctx context.Context, paths []string, stdout io.Wr
 	}
 	defer files.Close()
 	b := builds{paths: [2]string(paths)}
-	for i, path := range paths {
-		if b.images[i], err = files.Open(path); err != nil {
-			return &failure{exitNone, fileError(path, err)}
-		}
-		if err := analysed(path, b.images[i]); err != nil {
-			return err
-		}
+	if err := b.open(files); err != nil {
+		return err
 	}
 	stop := p.while("matching " + displayName(paths[0]))
 	b.match, err = backsight.MatchBuilds(ctx, b.images[0], b.images[1])
@@ -89,8 +85,12 @@ func (o *diffOptions) places(ctx context.Context, b *builds, p *progress) (list 
 	if err != nil {
 		return nil, err
 	}
+	return append(append([]string{}, list...), b.inReports(reports)...), nil
+}
+
+// inReports are the offsets of the frames of reports that lie in the old build, each once.
+func (b *builds) inReports(reports []jsonreport.Report) (list []string) {
 	known := map[string]bool{}
-	list = append([]string{}, list...)
 	for i := range reports {
 		for _, offset := range b.inOld(&reports[i]) {
 			if !known[offset] {
@@ -99,7 +99,19 @@ func (o *diffOptions) places(ctx context.Context, b *builds, p *progress) (list 
 			}
 		}
 	}
-	return list, nil
+	return list
+}
+
+func (b *builds) open(files *input.Files) (err error) {
+	for i, path := range b.paths {
+		if b.images[i], err = files.Open(path); err != nil {
+			return &failure{exitNone, fileError(path, err)}
+		}
+		if err := analysed(path, b.images[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxPlaces bounds the places of one report.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -74,12 +75,17 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string, stdout, stderr io.W
 	if o.at != nil || o.report != "" {
 		return errors.New("--at and --report go with --binaries")
 	}
-	r := rereader{opt: &o.bt, progress: newProgress(stderr)}
-	a, err := r.all(cmd.Context(), args[0])
+	return o.compare(cmd.Context(), args, stdout, newProgress(stderr), color)
+}
+
+// compare lays two captures side by side.
+func (o *diffOptions) compare(ctx context.Context, args []string, stdout io.Writer, p *progress, color bool) error {
+	r := rereader{opt: &o.bt, progress: p}
+	a, err := r.all(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	b, err := r.all(cmd.Context(), args[1])
+	b, err := r.all(ctx, args[1])
 	if err != nil {
 		return err
 	}

@@ -42,12 +42,9 @@ func known() []setting {
 		{"console", "NuttX", memory, "NuttX: CONFIG_ARCH_STACKDUMP_MAX_LENGTH 0, or CONFIG_BOARD_COREDUMP_FULL"},
 		{"console", "Linux", memory, "kdump (kexec -p) keeps all of memory; the kernel's text has kstack_depth_to_print words of the stack"},
 		{"console", "", memory, "bs_dump: -DBS_DUMP_STACK=BYTES, and bs_ram_high in the linker script"},
-		{"console", "", regs, "bs_dump prints the registers that chains begin with"},
 		{"perf.data", "", memory, "perf record --call-graph dwarf,65528: the number is how many bytes of the stack each sample has"},
 		{"snapshot", "", memory, "the program that wrote the snapshot: the stack from SP to its end, as \"memory\""},
 		{"snapshot", "", regs, "the program that wrote the snapshot: the registers that callees save, as \"registers\""},
-		{"vmcore", "", memory, "makedumpfile -d 1: level 1 leaves out pages of zeros alone"},
-		{"machcore", "", memory, "process save-core --style full (LLDB)"},
 		{"", "", tables, "the binaries of the build that ran: --sysroot DIR, --exe FILE, --debug-dir DIR for debug files; --debuginfod asks servers by build ID"},
 	}
 }

@@ -82,15 +82,9 @@ func Run(ctx context.Context, backsight string, sources []string, dir string) (s
 // crashes are those of one build. What dir has of builds and cores is not made again.
 func crashes(ctx context.Context, backsight, source, dir string, build int) (list []crash, err error) {
 	b := &builds[build]
-	dir = filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(source), build))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	exe, err := b.made(ctx, source, filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(source), build)))
+	if err != nil {
 		return nil, err
-	}
-	exe := filepath.Join(dir, "program")
-	if _, err := os.Stat(exe); err != nil {
-		if err := b.build(ctx, source, exe); err != nil {
-			return nil, err
-		}
 	}
 	var cores []string
 	for bug := range bugs {
@@ -105,6 +99,18 @@ func crashes(ctx context.Context, backsight, source, dir string, build int) (lis
 		}
 	}
 	return list, reports(ctx, backsight, cores, list)
+}
+
+// made is the program at source, built in dir unless it is there.
+func (b *Build) made(ctx context.Context, source, dir string) (exe string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	exe = filepath.Join(dir, "program")
+	if _, err = os.Stat(exe); err != nil {
+		err = b.build(ctx, source, exe)
+	}
+	return exe, err
 }
 
 // crashed lets a bug crash, and returns the core.
