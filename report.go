@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/advice"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
 	"github.com/backsight/backsight/report"
@@ -85,6 +86,14 @@ func Sign(ctx context.Context, r *report.Report) {
 	defer release()
 	fault := mapped.Guard(func() { signature.Add(ctx, callGraph(), r) })
 	r.Issues = append(r.Issues, unread(blame(r.Snapshot, fault))...)
+}
+
+// Advise says what the capture of a report lacks for whole chains, and how the writer of such captures gives that. format
+// is the name of the capture's format (input.FormatOf), "" for none.
+func Advise(r *report.Report, format string) {
+	if r.Snapshot != nil {
+		r.Advice = advice.Of(r, format)
+	}
 }
 
 // unexplained tells that of some threads alone what was tried was kept.

@@ -48,24 +48,38 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream
 // Stream, or at once where opening fails.
 func (c *Capture) open(ctx context.Context, env *Env) (Stream, error) {
 	c.ctx = ctx
-	s, err := c.dispatch(ctx, env)
+	f, err := c.format(env)
 	if err != nil {
 		c.Close()
 		return nil, c.explain(err)
 	}
-	return &openStream{Stream: s, capture: c, files: env.Files}, nil
+	s, err := c.openAs(ctx, f, env)
+	if err != nil {
+		c.Close()
+		return nil, c.explain(err)
+	}
+	return &openStream{Stream: s, capture: c, files: env.Files, format: f.Name}, nil
 }
 
-func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
+// format is the first that recognises the capture.
+func (c *Capture) format(env *Env) (*Format, error) {
 	if len(c.Head) == 0 {
 		return nil, &Error{Path: c.Name, Offset: 0, Reason: "empty file"}
 	}
 	for i := range env.Formats {
 		if sniff := env.Formats[i].Sniff; sniff != nil && sniff(c.Head) {
-			return c.openAs(ctx, &env.Formats[i], env)
+			return &env.Formats[i], nil
 		}
 	}
 	return nil, c.Unrecognised(ErrUnrecognised.Error())
+}
+
+// FormatOf is the name of the Format by which Open and its like read a Stream, "" for a Stream of another kind.
+func FormatOf(s Stream) string {
+	if o, ok := s.(*openStream); ok {
+		return o.format
+	}
+	return ""
 }
 
 // Unrecognised is the error for a capture that no format knows. Of kinds of files that people
@@ -97,6 +111,7 @@ type openStream struct {
 	Stream
 	capture *Capture
 	files   *Files
+	format  string // its name
 }
 
 // Next reads the next snapshot. A file that is cut short meanwhile is an error.

@@ -34,6 +34,7 @@ var commands = []struct {
 	{"remote", "programs that stand at a GDB server beside snapshots of them: frames, round trips", runRemote},
 	{"readobj", "FILE…  unwind information of PE files as we and llvm-readobj read it", runReadobj},
 	{"signatures", "crashes of known bugs, of several builds: which are told to be the same", runSignatures},
+	{"redact", "CORE…  redacts cores: the same frames, and no text of the program left", runRedact},
 	{"stack", "depths of stacks beside GCC's figures and painted stacks: lab/results/stack.md", runStack},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/backsight/backsight/lab/signatures"
 )
@@ -13,16 +14,31 @@ import (
 func runSignatures(args []string) error {
 	f := flag.NewFlagSet("signatures", flag.ExitOnError)
 	backsight := f.String("backsight", "backsight", "the `COMMAND`, as a path")
-	source := f.String("program", "lab/signatures/programs/relay.c", "the `FILE` with the bugs")
+	programs := f.String("programs", "lab/signatures/programs", "the `DIR` with the programs")
+	functions := f.Bool("functions", false, "match the functions of the builds instead")
+	dir := f.String("dir", "", "the `DIR` for builds and cores, which are kept there, and not made again")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "signatures")
+	if *dir == "" {
+		made, err := os.MkdirTemp("", "signatures")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(made)
+		*dir = made
+	}
+	sources, err := filepath.Glob(filepath.Join(*programs, "*.c*"))
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	table, err := signatures.Run(context.Background(), *backsight, *source, dir)
+	run := signatures.Matching
+	if !*functions {
+		run = func(ctx context.Context, sources []string, dir string) (string, error) {
+			return signatures.Run(ctx, *backsight, sources, dir)
+		}
+	}
+	table, err := run(context.Background(), sources, *dir)
 	if err == nil {
 		fmt.Print(table)
 	}

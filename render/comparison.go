@@ -151,10 +151,14 @@ func AppendComparisonPage(dst []byte, c *comparing.Comparison) []byte {
 }
 
 func appendFactsCard(dst []byte, title, a, b string, list []comparing.Fact) []byte {
-	dst = appendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><thead><tr><th><th>{}<th>{}</thead><tbody>`+"\n", title, a, b)
+	dst = appendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><thead><tr><th><th>{}<th><th>{}</thead><tbody>`+"\n", title, a, b)
 	for _, f := range list {
 		dst = appendMarked(dst, "tr", "likely", f.A != f.B)
-		dst = appendMarkup(dst, `<td>{}<td class="hex">{}<td class="hex">{}`+"\n", f.Name, orDash(f.A), orDash(f.B))
+		unlike := ""
+		if f.A != f.B {
+			unlike = "≠"
+		}
+		dst = appendMarkup(dst, `<td>{}<td class="hex">{}<td>{}<td class="hex">{}`+"\n", f.Name, orDash(f.A), unlike, orDash(f.B))
 	}
 	return appendMarkup(dst, "</tbody></table></div></section>\n")
 }

@@ -77,6 +77,9 @@ func (e *reportEncoder) report() {
 	e.member("version", e.style.Version)
 	e.member("capture", e.style.Capture)
 	e.issues(r.Issues)
+	if r.Advice != nil {
+		e.advice(r.Advice)
+	}
 	e.close('}')
 }
 

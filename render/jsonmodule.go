@@ -19,12 +19,8 @@ func writeModule(e *encoder, m *target.Module, os string) {
 	e.addressIf(placed, m.Lo)
 	e.key("end_addr")
 	e.addressIf(placed, m.Hi)
-	id := m.BuildID
-	if id == nil && m.Image != nil {
-		id = m.Image.BuildID
-	}
-	e.member("debug_id", debugID(id, m, os))
-	e.member("code_id", cmp.Or(m.CodeID, hex.EncodeToString(id)))
+	e.member("debug_id", debugID(buildID(m), m, os))
+	e.member("code_id", moduleID(m))
 	e.key("backsight")
 	e.open('{')
 	e.member("path", m.Name)
@@ -36,6 +32,16 @@ func writeModule(e *encoder, m *target.Module, os string) {
 	e.close('}')
 	e.close('}')
 }
+
+func buildID(m *target.Module) []byte {
+	if m.BuildID == nil && m.Image != nil {
+		return m.Image.BuildID
+	}
+	return m.BuildID
+}
+
+// moduleID is what a binary is found by: its build ID, or what symbol servers of Windows ask for; "" where neither is known.
+func moduleID(m *target.Module) string { return cmp.Or(m.CodeID, hex.EncodeToString(buildID(m))) }
 
 // debugID is a build ID as Breakpad's tools write it: its first 16 bytes as a GUID and the age 0. The GUID's first three fields are in the
 // file's byte order; Apple's tools have the bytes in order, Windows' an age behind.

@@ -81,6 +81,9 @@ func (e *threadEncoder) signed(f *report.SignedFrame) {
 	if f.Inside {
 		e.key("inside")
 		e.bool(true)
+	} else {
+		e.key("offset")
+		e.hex(f.Offset, 1)
 	}
 	e.member("import", f.Import)
 	e.key("sure")
@@ -93,6 +96,11 @@ func (e *threadEncoder) signed(f *report.SignedFrame) {
 	}
 	e.hashes("named", f.Named)
 	e.hashes("members", f.Members)
+	e.hashes("before", f.Before)
+	if f.Known {
+		e.key("known")
+		e.bool(true)
+	}
 	e.close('}')
 }
 

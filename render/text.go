@@ -86,6 +86,9 @@ func (t *text) report(r *report.Report) {
 	if t.style.Modules {
 		t.modules(r.Snapshot)
 	}
+	if r.Advice != nil {
+		t.advice(r.Advice)
+	}
 	if t.style.Legend {
 		t.legend(r)
 	}

@@ -5,6 +5,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -21,6 +23,8 @@ type Report struct {
 	Crash *Crash
 	// Issues are the capture's and what else went wrong.
 	Issues []target.Issue
+	// Advice is nil where nobody asked.
+	Advice *Advice
 }
 
 // Thread is one thread's call chain, innermost frame first.
@@ -46,6 +50,14 @@ type Thread struct {
 
 // Count is how many frames the thread has, with those that Frames leave out.
 func (t *Thread) Count() int { return t.Repeats.Count(len(t.Frames)) }
+
+// Whole tells whether the chain reaches its root without a guess.
+func (t *Thread) Whole() bool { return t.Stop.Reason == unwind.StopRoot && t.FirstGuess() < 0 }
+
+// FirstGuess is the index of the innermost frame that is a guess, -1 for none.
+func (t *Thread) FirstGuess() int {
+	return slices.IndexFunc(t.Frames, func(f Frame) bool { return f.Trust == unwind.Guess })
+}
 
 // Frame is a frame and the name of its place. Frame.CallSite is the address that
 // was looked up, a target address; Location.Entry is an image address. Neither is nil, and both are shared: the frame is the

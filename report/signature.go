@@ -29,6 +29,8 @@ type SignedFrame struct {
 	// Start is the image address where the function begins; where that is not known, the place itself (Inside).
 	Start  uint64
 	Inside bool
+	// Offset is where in the function the frame stands, in bytes from Start; 0 where Inside.
+	Offset uint64
 	// Import is the name by which the caller asked the dynamic linker for the function, or for the one that called it, where
 	// these are of a run-time library; "" else.
 	Import string
@@ -36,6 +38,10 @@ type SignedFrame struct {
 	// of places in structures. 0 and nil where the code is not at hand.
 	Print          uint32
 	Named, Members []uint32
+	// Before, of the innermost function of the program, is what that names right in front of the place, as Named.
+	Before []uint32
+	// Known: nowhere else the same is likely to be named as Before.
+	Known bool
 	// Sure: the frame is certain.
 	Sure bool
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // job is one snapshot on its way from the capture to the output.
@@ -158,7 +156,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	}
 	for i := range r.Threads {
 		j.made = j.made || len(r.Threads[i].Frames) > 0
-		j.incomplete = j.incomplete || !proven(&r.Threads[i])
+		j.incomplete = j.incomplete || !r.Threads[i].Whole()
 	}
 	j.incomplete = j.incomplete || len(r.Threads) == 0
 	if s.out.stacks != nil {
@@ -168,12 +166,6 @@ func (s *session) process(ctx context.Context, j *job) {
 	style := s.opt.style
 	style.Title, style.Capture, style.Legend = j.title, j.path, style.Legend && j.title == ""
 	j.out = s.out.piece(r, style)
-}
-
-// proven tells whether a chain reaches its root without a guess.
-func proven(t *report.Thread) bool {
-	return t.Stop.Reason == unwind.StopRoot &&
-		!slices.ContainsFunc(t.Frames, func(f report.Frame) bool { return f.Trust == unwind.Guess })
 }
 
 // write writes a job's output.

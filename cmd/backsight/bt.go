@@ -26,6 +26,7 @@ type btOptions struct {
 	format     string
 	color      string
 	strict     bool
+	advise     bool
 	live       processes
 	goroutines bool
 	stored     bool         // captures are in systemd-coredump's folder
@@ -106,6 +107,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	o.names.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
+	f.BoolVar(&o.advise, "advise", false, "say what the capture lacks for whole chains, and how its writer is told")
 	complete(cmd, formNames(), backsight.SourceNames())
 	return cmd
 }

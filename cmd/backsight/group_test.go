@@ -93,3 +93,20 @@ func TestWrongReports(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, talk)
 	}
 }
+
+// What a capture lacks is said in text and in JSON; a whole one lacks nothing.
+func TestAdvise(t *testing.T) {
+	cores, flags := crashes()
+	_, out, _ := bs(t, append(append([]string{"bt", "--advise"}, flags...), cores[0])...)
+	if !strings.HasSuffix(out, "\nAdvice: 1 of 1 threads are whole.\n") {
+		t.Errorf("%s", out)
+	}
+	_, out, _ = bs(t, "bt", "--advise", cores[0])
+	if !strings.Contains(out, "\nAdvice: 0 of 1 threads are whole.\n    binary or memory with the code at 0x400007d0: ") || !strings.Contains(out, "coredump_filter") {
+		t.Errorf("%s", out)
+	}
+	_, out, _ = bs(t, "bt", "--advise", "-f", "jsonl", cores[0])
+	if !strings.Contains(out, `"advice":{"threads":1,"whole":0,"lacks":[{"kind":"binary","threads":[30978],"address":"0x400007d0","bytes":null}]`) {
+		t.Errorf("%s", out)
+	}
+}

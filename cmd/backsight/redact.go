@@ -13,7 +13,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
-	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -22,7 +21,8 @@ import (
 
 // redactOptions are the flags of redact.
 type redactOptions struct {
-	bt     btOptions
+	files  fileFlags
+	memory memoryFlags
 	output string
 }
 
@@ -34,7 +34,8 @@ func newRedact(stdout, stderr io.Writer) *cobra.Command {
 		Long: `Writes a core of Linux again with all memory blank but for addresses of code and
 of stacks: no environment, no arguments, no strings, no heap, no floating-point
 registers. The backtraces of the new core are made and compared with those of
-the old: where a frame would differ, nothing is written. What remains is said.`,
+the old: where a frame would differ, nothing is written. What remains is said.
+Cores of Linux alone are redacted: minidumps and other captures are refused.`,
 		Example: `  backsight redact -o clean.core core.1234
   backsight redact --sysroot rootfs -o clean.core core`,
 		Args: oneArgument("a core"),
@@ -45,7 +46,7 @@ the old: where a frame would differ, nothing is written. What remains is said.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", "", "the `FILE` to write")
-	o.bt.files.add(f)
+	o.files.add(f)
 	complete(cmd, nil, nil)
 	return cmd
 }
@@ -57,41 +58,43 @@ func (o *redactOptions) run(ctx context.Context, path string, stdout io.Writer, 
 	case sameFile(o.output, path):
 		return fmt.Errorf("-o %s is the capture itself", o.output)
 	}
-	files, err := o.bt.files.open(ctx, p.warn)
+	files, err := o.files.open(ctx, p.warn)
 	if err != nil {
 		return err
 	}
 	defer files.Close()
-	env := o.bt.memory.env(files)
-	keep, err := o.keep(ctx, path, env)
+	env := o.memory.env(files)
+	before, err := walk(ctx, path, env)
 	if err != nil {
 		return &failure{exitNone, err}
 	}
-	o.bt.color, o.bt.names = "never", nameFlags{readable: true}
-	r := rereader{opt: &o.bt, progress: p}
-	before, err := r.all(ctx, path)
-	if err != nil {
-		return err
+	defer before.stream.Close()
+	for _, issue := range before.snap.Issues {
+		p.warn(issue.Text)
 	}
+	keep := needed(before.snap, before.traces)
 	var remains elfcore.Remains
 	err = outfile.Write(ctx, o.output, 0o600, func(f *os.File) error {
 		if remains, err = blanked(ctx, path, env, keep, f); err != nil {
 			return err
 		}
-		silent := rereader{opt: &o.bt, progress: newProgress(io.Discard)}
-		after, err := silent.all(ctx, f.Name())
+		after, err := walk(ctx, f.Name(), env)
 		if err != nil {
 			return err
 		}
-		return sameFrames(before, after)
+		defer after.stream.Close()
+		return sameFrames(before.traces, after.traces)
 	})
 	if err != nil {
 		return &failure{exitNone, cmp.Or(notWritten(o.output, err), err)}
 	}
+	if before.goroutines(ctx) {
+		p.warn("the goroutines that do not run cannot be listed any more: what Go's runtime knows of them is blank")
+	}
 	_, err = fmt.Fprintf(stdout, "%s: the same %d frames in %d threads; %d bytes blanked\n"+
 		"what remains: %d words that point to code or stacks, or are return addresses; %d bytes of code and headers of binaries,\n"+
 		"%d of the dynamic linker's list of them; %d that the kernel saved for signal handlers; paths of binaries, the program's path, the fault\n",
-		o.output, frames(before), threads(before), remains.Blanked, remains.Words, remains.Code, remains.Linked, remains.Saved)
+		o.output, frames(before.traces), len(before.traces), remains.Blanked, remains.Words, remains.Code, remains.Linked, remains.Saved)
 	return err
 }
 
@@ -113,26 +116,35 @@ func blanked(ctx context.Context, path string, env input.Env, keep *elfcore.Keep
 	return remains, stream.Close()
 }
 
-// keep is what the walks through a core need.
-func (o *redactOptions) keep(ctx context.Context, path string, env input.Env) (*elfcore.Keep, error) {
-	stream, err := backsight.Open(ctx, path, env)
-	if err != nil {
-		return nil, err
+// walked is a core and its backtraces, recursion folded.
+type walked struct {
+	stream input.Stream
+	snap   *target.Snapshot
+	traces []backsight.Backtrace
+}
+
+// walk makes the backtraces of a core, whose stream is to be closed.
+func walk(ctx context.Context, path string, env input.Env) (w walked, err error) {
+	if w.stream, err = backsight.Open(ctx, path, env); err != nil {
+		return w, err
 	}
-	defer stream.Close()
-	snap, err := stream.Next(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if w.snap, err = w.stream.Next(ctx); err == nil {
+		var u *backsight.Unwinder
+		if u, err = backsight.NewUnwinder(backsight.Options{MaxFrames: allFrames, Fold: true}); err == nil {
+			w.traces, err = u.Backtraces(ctx, w.snap)
+		}
 	}
-	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
-		return nil, err
+		err = errors.Join(fmt.Errorf("%s: %w", path, err), w.stream.Close())
 	}
-	traces, err := u.Backtraces(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	return needed(snap, traces), nil
+	return w, err
+}
+
+// goroutines tells whether the core is a Go program's.
+func (w *walked) goroutines(ctx context.Context) bool {
+	snap := *w.snap
+	err := backsight.Goroutines(ctx, &snap)
+	return err == nil && slices.ContainsFunc(snap.Threads, func(t target.Thread) bool { return t.Task != nil && t.Task.Goroutine != nil })
 }
 
 // needed is what of a snapshot's memory its backtraces read.
@@ -198,50 +210,38 @@ func merged(list []target.Range) (out []target.Range) {
 	return out
 }
 
-// sameFrames tells where the frames of two lists of reports differ.
-func sameFrames(a, b []jsonreport.Report) error {
+// sameFrames tells where the frames of two lists of backtraces differ.
+func sameFrames(a, b []backsight.Backtrace) error {
 	if len(a) != len(b) {
-		return fmt.Errorf("%d snapshots became %d", len(a), len(b))
+		return fmt.Errorf("%d threads became %d", len(a), len(b))
 	}
 	for i := range a {
-		if len(a[i].Threads) != len(b[i].Threads) {
-			return fmt.Errorf("%d threads became %d", len(a[i].Threads), len(b[i].Threads))
-		}
-		for k := range a[i].Threads {
-			t, o := &a[i].Threads[k], &b[i].Threads[k]
-			if n := firstOther(t, o); n >= 0 {
-				return fmt.Errorf("frame %d of thread %d would differ: more is needed of this core than addresses of code and stacks", n, t.ID)
-			}
+		if n := firstOther(&a[i], &b[i]); n >= 0 {
+			return fmt.Errorf("frame %d of thread %d would differ: more is needed of this core than addresses of code and stacks", a[i].Repeats.Number(n), a[i].Thread.ID)
 		}
 	}
 	return nil
 }
 
-// firstOther is the first frame of two threads that differs, or that one of them does not have; -1 for none.
-func firstOther(a, b *jsonreport.Thread) int {
+// firstOther is the index of the first frame of two threads that differs, or that one of them does not have; -1 for none.
+func firstOther(a, b *backsight.Backtrace) int {
 	for n := range max(len(a.Frames), len(b.Frames)) {
-		if n >= len(a.Frames) || n >= len(b.Frames) || a.Frames[n].Own != b.Frames[n].Own {
+		if n >= len(a.Frames) || n >= len(b.Frames) {
+			return n
+		}
+		if x, y := &a.Frames[n], &b.Frames[n]; x.PC != y.PC || x.CFA != y.CFA || x.Method != y.Method || x.Trust != y.Trust {
 			return n
 		}
 	}
-	if a.Own.Stop != b.Own.Stop {
+	if a.Stop != b.Stop || !slices.Equal(a.Repeats, b.Repeats) {
 		return len(a.Frames)
 	}
 	return -1
 }
 
-func threads(list []jsonreport.Report) (n int) {
+func frames(list []backsight.Backtrace) (n int) {
 	for i := range list {
-		n += len(list[i].Threads)
-	}
-	return n
-}
-
-func frames(list []jsonreport.Report) (n int) {
-	for i := range list {
-		for k := range list[i].Threads {
-			n += len(list[i].Threads[k].Frames)
-		}
+		n += list[i].Repeats.Count(len(list[i].Frames))
 	}
 	return n
 }

@@ -27,6 +27,7 @@ type session struct {
 	files    *input.Files
 	several  bool      // captures
 	reader   io.Reader // what to read instead of a file; nil: none
+	format   string    // of the current capture
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -142,6 +143,7 @@ func (s *session) capture(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
+	s.format = input.FormatOf(stream)
 	if err := s.batch(ctx, path, stream); err != nil {
 		return err // a worker may still read the capture: it stays open
 	}
@@ -207,6 +209,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	s.opt.show.fill(r, s.opt.files.sysroots)
 	if slices.Contains([]string{"json", "jsonl", "signature"}, s.opt.format) && !s.opt.sample.given {
 		backsight.Sign(ctx, r)
+	}
+	if s.opt.advise {
+		backsight.Advise(r, s.format)
 	}
 	return r, nil
 }

@@ -25,7 +25,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, file := range cases {
 		dir, args := filepath.Dir(file), strings.Fields(read(t, file))
-		for _, more := range [][]string{{"-f", "json", "--registers", "--locals"}, {"-f", "json", "--explain"}, {"-f", "json", "no such file"}} {
+		for _, more := range [][]string{{"-f", "json", "--registers", "--locals"}, {"-f", "json", "--explain", "--advise"}, {"-f", "json", "no such file"}} {
 			out, _, _ := run(t, program, dir, append(args, more...)...)
 			check(dir, out)
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/jsonreport"
+	"github.com/backsight/backsight/report"
 )
 
 // Crash is a capture by its signature.
@@ -134,8 +135,14 @@ func functions(n int) string {
 	return fmt.Sprintf("%d functions", n)
 }
 
-// happened is what hit the program: the first word of a class.
-func happened(c *jsonreport.Signature) string { word, _, _ := strings.Cut(c.Class, " "); return word }
+// happened is what hit the program: the first word of a class, and whether the stack was full.
+func happened(c *jsonreport.Signature) string {
+	word, rest, _ := strings.Cut(c.Class, " ")
+	if strings.HasPrefix(rest, report.CrashStackOverflow) {
+		word += " " + report.CrashStackOverflow
+	}
+	return word
+}
 
 // candidates are the groups that a crash shares a function with, at most maxAsked, those with the most in common first.
 func (g *Groups) candidates(c *jsonreport.Signature) (list []*Group) {
@@ -165,6 +172,9 @@ func clues(c *jsonreport.Signature) (list []string) {
 		}
 		for _, h := range f.Named {
 			list = append(list, fmt.Sprintf("%08x", h))
+		}
+		if f.Known {
+			list = append(list, fmt.Sprintf("at %08x", f.Before))
 		}
 	}
 	slices.Sort(list)

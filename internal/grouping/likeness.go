@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/internal/code/features"
 	"github.com/backsight/backsight/internal/jsonreport"
 )
 
@@ -52,7 +53,9 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 	if len(a) == 0 || len(b) == 0 {
 		return out
 	}
-	if x, y := innermost(a), innermost(b); a[x].Like(&b[y]) < least {
+	x, y := &a[innermost(a)], &b[innermost(b)]
+	known := x.Known && y.Known && slices.Equal(x.Before, y.Before)
+	if !known && (x.Like(y) < least || !samePlace(x, y)) {
 		return out // where the program has done it is another place
 	}
 	weightA, weightB := weights(a), weights(b)
@@ -80,12 +83,21 @@ func compare(a, b []jsonreport.Signed) (out alignment) {
 		}
 	}
 	out.of = max(len(a), len(b))
+	if known || x.Like(y) >= sure && x.Tells() && y.Tells() {
+		out.like = 1 // who calls a function that says much is another way there
+		return out
+	}
 	out.like = best[0][0] / max(total(weightA), total(weightB))
 	return out
 }
 
-// least is how alike two functions must be to stand side by side.
-const least = 0.4
+// least is how alike two functions must be to stand side by side; sure is how alike those are that nobody takes for others.
+const least, sure = 0.4, 0.8
+
+// samePlace tells whether two functions that are alike may stand at the same place, by what they name right in front of it.
+func samePlace(a, b *jsonreport.Signed) bool {
+	return len(a.Before) == 0 || len(b.Before) == 0 || features.Like(a.Before, b.Before, nil, nil) >= 0.7
+}
 
 func total(list []float64) (sum float64) {
 	for _, w := range list {

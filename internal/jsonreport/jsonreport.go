@@ -104,11 +104,14 @@ type Signed struct {
 	Function string `json:"function,omitempty"`
 	Start    string `json:"start"`
 	Inside   bool   `json:"inside,omitempty"`
+	Offset   string `json:"offset,omitempty"`
 	Import   string `json:"import,omitempty"`
 	Sure     bool   `json:"sure"`
 	Print    string `json:"print,omitempty"`
 	Named    Hashes `json:"named,omitempty"`
 	Members  Hashes `json:"members,omitempty"`
+	Before   Hashes `json:"before,omitempty"`
+	Known    bool   `json:"known,omitempty"`
 }
 
 // Hashes are those of a function's features, eight hexadecimal digits each in JSON.

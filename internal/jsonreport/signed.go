@@ -20,6 +20,9 @@ func (f *Signed) Like(o *Signed) float64 {
 	return features.Like(f.Named, o.Named, f.Members, o.Members)
 }
 
+// Tells tells whether the function names so much that no other one is likely to name the same.
+func (f *Signed) Tells() bool { return features.Tells(f.Named) }
+
 func one(same bool) float64 {
 	if same {
 		return 1

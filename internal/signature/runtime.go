@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -34,13 +35,19 @@ func sent(signal string) bool {
 	return slices.Contains([]string{"SIGABRT", "SIGKILL", "SIGTERM", "SIGQUIT"}, signal)
 }
 
+// throws tells whether a frame of the program has called the C++ run-time to throw an exception (Itanium C++ ABI: Exception
+// Handling, 2.4).
+func (s *signer) throws(f *report.Frame) bool {
+	return !f.Exact && !isRuntime(f.Module) && strings.HasPrefix(s.code.ImportCalled(f.Module, f.PC, f.Mode), "__cxa_")
+}
+
 // first is the frame where the program's own begin: behind the machinery that ends a program, in a thread that a signal of
 // its own has ended. That machinery is functions that never return, and what these call.
 //
 //	pthread_kill ─► raise ─► abort ─► panic_at ─► check          panic_at never returns either
 func (s *signer) first() int {
-	if !sent(s.happened()) {
-		return 0
+	if c := s.crash(); !sent(s.happened()) || c != nil && c.Kind == report.CrashKilled {
+		return 0 // what another process has sent hits the program anywhere
 	}
 	frames := s.thread.Frames
 	near := frames[:min(len(frames), maxMachinery)]
@@ -54,6 +61,9 @@ func (s *signer) first() int {
 	for i := from; i < len(near); i++ {
 		if f := &near[i]; f.Trust == unwind.Guess || f.Module == nil {
 			break
+		} else if i > 0 && s.throws(&near[i]) {
+			end = i
+			break // where an exception is thrown is a place, though the function may do nothing else
 		} else if fn := s.code.FunctionAt(f.Module, f.CallSite, f.Mode); fn != nil && fn.NeverReturns {
 			end = i + 1
 		} else if end > from {

@@ -35,6 +35,9 @@ const (
 type Code interface {
 	// FunctionAt is what stays of the function at a target address in m, nil where none is known.
 	FunctionAt(m *target.Module, pc uint64, mode cpu.Mode) *features.Function
+	// NamedBefore are hashes of what the function at a target address in m names right in front of that; tells: the place is known
+	// by them.
+	NamedBefore(m *target.Module, pc uint64, mode cpu.Mode) (named []uint32, tells bool)
 	// ImportCalled is the name of the import that the call before a return address in m goes to, "" for none.
 	ImportCalled(m *target.Module, ra uint64, mode cpu.Mode) string
 }
@@ -73,7 +76,7 @@ func (s *signer) sign() *report.Signature {
 		frames = s.turning(frames)
 	}
 	out.Exact = key("exact", s.report.Snapshot.Arch.Name+" "+out.Class, frames[:min(len(frames), ExactDepth)], exact)
-	out.Stable = key("stable", s.happened(), frames[:min(len(frames), StableDepth)], stable)
+	out.Stable = key("stable", s.what(), telling(frames), stable)
 	out.Title = s.title(out.Frames)
 	return out
 }
@@ -118,6 +121,29 @@ func (s *signer) class() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
+// telling are the functions that a stable key has: those from the innermost to the first that says enough, StableDepth of the
+// program's own at most. Who calls such a function is another way to the same crash.
+func telling(frames []report.SignedFrame) []report.SignedFrame {
+	own := 0
+	for i := range frames {
+		if frames[i].Import != "" {
+			continue
+		}
+		if own++; own == StableDepth || frames[i].Known || features.Tells(frames[i].Named) {
+			return frames[:i+1]
+		}
+	}
+	return frames
+}
+
+// what is what happened as far as another build has the same.
+func (s *signer) what() string {
+	if s.overflow() {
+		return s.happened() + " " + report.CrashStackOverflow
+	}
+	return s.happened()
+}
+
 func (s *signer) overflow() bool {
 	c := s.crash()
 	return c != nil && c.Kind == report.CrashStackOverflow
@@ -140,7 +166,11 @@ func (s *signer) functions() (list []report.SignedFrame, whole bool) {
 			list = s.asked(list, i)
 			continue
 		}
-		if signed := s.signed(i); !slices.ContainsFunc(list, func(o report.SignedFrame) bool {
+		signed := s.signed(i)
+		if !slices.ContainsFunc(list, func(o report.SignedFrame) bool { return o.Import == "" }) {
+			signed.Before, signed.Known = s.code.NamedBefore(f.Module, f.PC, f.Mode)
+		}
+		if !slices.ContainsFunc(list, func(o report.SignedFrame) bool {
 			return o.Start == signed.Start && o.Module == signed.Module && o.Import == ""
 		}) {
 			list = append(list, signed)
@@ -194,6 +224,9 @@ func (s *signer) signed(i int) report.SignedFrame {
 			out.Build = codeHash(f.Module, fn)
 		}
 	}
+	if !out.Inside {
+		out.Offset = f.Module.ToImage(f.PC) - out.Start
+	}
 	return out
 }
 
@@ -209,25 +242,39 @@ func codeHash(m *target.Module, fn *features.Function) string {
 	return "code " + hex.EncodeToString(sum[:8])
 }
 
-// turning are the functions of a stack overflow's recursion, by their fingerprints: which of them had no room is chance.
-func (s *signer) turning(list []report.SignedFrame) []report.SignedFrame {
+// maxTurn bounds the frames among which a function's second one is looked for.
+const maxTurn = 256
+
+// turning are the functions of a stack overflow's recursion, by their fingerprints: which of them had no room is chance. They are
+// those that are on the stack twice, or in a turn that was left out.
+func (s *signer) turning(list []report.SignedFrame) (turn []report.SignedFrame) {
 	t := s.thread
-	if len(t.Repeats) == 0 {
-		return list
-	}
-	r := t.Repeats[0]
-	first := r.At - r.Period
-	var turn []report.SignedFrame
-	for _, f := range list {
-		for i := max(first, 0); i < min(r.At, len(t.Frames)); i++ {
-			if o := s.signed(i); o.Start == f.Start && o.Module == f.Module {
-				turn = append(turn, f)
-				break
+	count := make([]int, len(list))
+	for i := range t.Frames[:min(len(t.Frames), maxTurn)] {
+		if t.Frames[i].Module == nil || t.Frames[i].Trust == unwind.Guess {
+			continue
+		}
+		o := s.signed(i)
+		again := len(t.Repeats) > 0 && i < t.Repeats[0].At && i >= t.Repeats[0].At-t.Repeats[0].Period
+		for k := range list {
+			if o.Start == list[k].Start && o.Module == list[k].Module {
+				if count[k]++; again {
+					count[k]++
+				}
 			}
+		}
+	}
+	for k, f := range list {
+		if count[k] > 1 && f.Import == "" {
+			f.Offset, f.Before, f.Known = 0, nil, false
+			turn = append(turn, f)
 		}
 	}
 	if len(turn) == 0 {
 		return list
+	}
+	if named := func(f report.SignedFrame) bool { return len(f.Named) >= 2 }; slices.ContainsFunc(turn, named) {
+		turn = slices.DeleteFunc(turn, func(f report.SignedFrame) bool { return !named(f) }) // other fingerprints do not stay
 	}
 	slices.SortFunc(turn, func(a, b report.SignedFrame) int {
 		return cmp.Or(cmp.Compare(a.Print, b.Print), strings.Compare(a.Function, b.Function))
@@ -235,7 +282,7 @@ func (s *signer) turning(list []report.SignedFrame) []report.SignedFrame {
 	return turn
 }
 
-// exact names a function of a build.
+// exact names a place in a function of a build.
 func exact(f *report.SignedFrame) string {
 	id, at := f.Build, ""
 	if id == "" {
@@ -244,7 +291,7 @@ func exact(f *report.SignedFrame) string {
 	if f.Inside {
 		at = "?"
 	}
-	return fmt.Sprintf("%s %#x%s", id, f.Start, at)
+	return fmt.Sprintf("%s %#x%s+%#x", id, f.Start, at, f.Offset)
 }
 
 // stable names a function in whatever build.
@@ -252,6 +299,10 @@ func stable(f *report.SignedFrame) string {
 	switch {
 	case f.Import != "":
 		return "import " + f.Import
+	case f.Known:
+		return fmt.Sprintf("at %08x", f.Before)
+	case f.Print != 0 && f.Before != nil:
+		return fmt.Sprintf("print %08x at %08x", f.Print, f.Before)
 	case f.Print != 0:
 		return fmt.Sprintf("print %08x", f.Print)
 	case f.Function != "":

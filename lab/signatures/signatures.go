@@ -5,7 +5,6 @@ package signatures
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/backsight/backsight/internal/grouping"
@@ -43,23 +43,29 @@ var builds = []Build{
 // bugs is how many a program has, ways how many ways lead to each.
 const bugs, ways = 20, 2
 
+// hung is after what time a program is said to hang.
+const hung = 4 * time.Second
+
 // crash is a crash of which it is known by which bug.
 type crash struct {
+	source     string
 	bug, build int
 	report     jsonreport.Report
 	group      *grouping.Group
 }
 
-// Run builds the program at source in dir, lets each bug crash, and has backsight name the crashes. core_pattern must be "core".
-func Run(ctx context.Context, backsight, source, dir string) (string, error) {
+// Run builds the programs in dir, lets each bug crash, and has backsight name the crashes. core_pattern must be "core".
+func Run(ctx context.Context, backsight string, sources []string, dir string) (string, error) {
 	var all []crash
-	for i := range builds {
-		list, err := crashes(ctx, backsight, source, dir, i)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", builds[i].Name, err)
-			continue
+	for _, source := range sources {
+		for i := range builds {
+			list, err := crashes(ctx, backsight, source, dir, i)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", builds[i].Name, err)
+				continue
+			}
+			all = append(all, list...)
 		}
-		all = append(all, list...)
 	}
 	var groups grouping.Groups
 	for i := range all {
@@ -70,60 +76,104 @@ func Run(ctx context.Context, backsight, source, dir string) (string, error) {
 	if len(all) == 0 {
 		return "", errors.New("no program crashed: is core_pattern \"core\"?")
 	}
-	return table(all), nil
+	return table(all, bugs*len(sources)), nil
 }
 
-// crashes are those of one build.
+// crashes are those of one build. What dir has of builds and cores is not made again.
 func crashes(ctx context.Context, backsight, source, dir string, build int) (list []crash, err error) {
 	b := &builds[build]
-	exe := filepath.Join(dir, fmt.Sprintf("build%d", build))
-	args := append(append([]string{"-w", "-o", exe}, b.Flags...), source)
-	if out, err := exec.CommandContext(ctx, b.Compiler, args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
+	exe, err := b.made(ctx, source, filepath.Join(dir, fmt.Sprintf("%s.%d", filepath.Base(source), build)))
+	if err != nil {
+		return nil, err
 	}
-	if b.Strip { // afterwards: the build ID stays
-		if out, err := exec.CommandContext(ctx, "strip", exe).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, out)
-		}
-	}
+	var cores []string
 	for bug := range bugs {
 		for way := range ways {
-			c := crash{bug: bug, build: build}
-			if err := c.happen(ctx, backsight, exe, dir, way); err != nil {
-				fmt.Fprintf(os.Stderr, "%s: bug %d: %v\n", b.Name, bug+1, err)
+			core, err := crashed(ctx, exe, bug, way)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %s: bug %d: %v\n", filepath.Base(source), b.Name, bug+1, err)
 				continue
 			}
-			list = append(list, c)
+			cores = append(cores, core)
+			list = append(list, crash{source: source, bug: bug, build: build})
 		}
 	}
-	return list, nil
+	return list, reports(ctx, backsight, cores, list)
 }
 
-// happen lets the bug crash, and reads the crash's report.
-func (c *crash) happen(ctx context.Context, backsight, exe, dir string, way int) error {
-	old, _ := filepath.Glob(filepath.Join(dir, "core*"))
-	for _, core := range old {
-		os.Remove(core)
+// made is the program at source, built in dir unless it is there.
+func (b *Build) made(ctx context.Context, source, dir string) (exe string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
 	}
-	run, cancel := context.WithTimeout(ctx, 20*time.Second)
+	exe = filepath.Join(dir, "program")
+	if _, err = os.Stat(exe); err != nil {
+		err = b.build(ctx, source, exe)
+	}
+	return exe, err
+}
+
+// crashed lets a bug crash, and returns the core.
+func crashed(ctx context.Context, exe string, bug, way int) (core string, err error) {
+	dir := filepath.Dir(exe)
+	core = filepath.Join(dir, fmt.Sprintf("bug%d.%d", bug+1, way))
+	if _, err := os.Stat(core); err == nil {
+		return core, nil
+	}
+	run, cancel := context.WithTimeout(ctx, hung)
 	defer cancel()
-	cmd := exec.CommandContext(run, "sh", "-c", `ulimit -c unlimited; exec "$0" "$@"`, exe, strconv.Itoa(c.bug+1), strconv.Itoa(way))
+	cmd := exec.CommandContext(run, "sh", "-c", `ulimit -c unlimited; exec "$0" "$@"`, exe, strconv.Itoa(bug+1), strconv.Itoa(way))
 	cmd.Dir = dir
-	_ = cmd.Run() // by a signal
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGABRT) } // as a watchdog does
+	_ = cmd.Run()                                                            // by a signal
 	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
 	if len(cores) == 0 {
-		return errors.New("no core")
+		return "", errors.New("no core")
+	}
+	return core, os.Rename(cores[0], core)
+}
+
+// reports reads what backsight says of cores into the crashes that they are of.
+func reports(ctx context.Context, backsight string, cores []string, list []crash) error {
+	if len(cores) == 0 {
+		return nil
 	}
 	var out bytes.Buffer
-	bt := exec.CommandContext(ctx, backsight, "bt", "-f", "jsonl", "-n", "300", cores[0])
+	bt := exec.CommandContext(ctx, backsight, append([]string{"bt", "-f", "jsonl", "-n", "300"}, cores...)...)
 	bt.Stdout = &out
 	if err := bt.Run(); err != nil {
 		return err
 	}
-	return json.Unmarshal(out.Bytes(), &c.report)
+	n := 0
+	return jsonreport.Each(ctx, &out, func(r *jsonreport.Report) error {
+		if n == len(list) {
+			return errors.New("more reports than cores")
+		}
+		list[n].report = *r
+		n++
+		return nil
+	})
 }
 
-// rules are ways to say that two crashes are the same; the last are those of others.
+// build builds the program at source, which is in C or in C++.
+func (b *Build) build(ctx context.Context, source, exe string) error {
+	compiler := b.Compiler
+	if filepath.Ext(source) != ".c" {
+		compiler = strings.NewReplacer("gcc", "g++", "clang", "clang++").Replace(compiler)
+	}
+	args := append(append([]string{"-w", "-fstack-protector-strong", "-o", exe}, b.Flags...), source, "-lm", "-pthread")
+	if out, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	if b.Strip { // afterwards: the build ID stays
+		if out, err := exec.CommandContext(ctx, "strip", exe).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// rules are ways to say that two crashes are the same; from the top names on those of others (peers.go).
 var rules = []struct {
 	name string
 	key  func(c *crash) string
@@ -134,6 +184,8 @@ var rules = []struct {
 	{"top 3 names", func(c *crash) string { return names(c, 3) }},
 	{"top 5 names", func(c *crash) string { return names(c, 5) }},
 	{"module + offset", func(c *crash) string { f := c.frames()[0]; return f.Module + f.ModuleOffset }},
+	{"apport", apport},
+	{"Socorro", socorro},
 }
 
 func (c *crash) signature() *jsonreport.Signature {
@@ -160,7 +212,7 @@ func names(c *crash, n int) string {
 }
 
 // table says of each rule and each build how sure and how complete the rule is beside the first build.
-func table(all []crash) string {
+func table(all []crash, bugs int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d crashes of %d bugs, %d ways to each. F1 (precision, recall) of pairs of a crash of the first build and one of the build that the row names.\n\n|  |", len(all), bugs, ways)
 	for _, r := range rules {
@@ -187,7 +239,7 @@ func pairs(all []crash, build int, key func(c *crash) string) (precision, recall
 			if a.build != 0 || b.build != build || i == k {
 				continue
 			}
-			is, says := a.bug == b.bug, key(a) != "" && key(a) == key(b)
+			is, says := a.source == b.source && a.bug == b.bug, key(a) != "" && key(a) == key(b)
 			same, said, right = same+one(is), said+one(says), right+one(is && says)
 		}
 	}

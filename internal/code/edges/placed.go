@@ -1,7 +1,10 @@
 package edges
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/features"
 	"github.com/backsight/backsight/target"
@@ -13,13 +16,45 @@ func (g *Graph) FunctionAt(m *target.Module, pc uint64, mode cpu.Mode) *features
 	if !ok {
 		return nil
 	}
-	f := p.holding()
-	if f == nil {
-		f = p.owner(p.at)
-	}
+	f := p.function()
 	if f == nil {
 		return nil
 	}
+	return p.featuresOf(f)
+}
+
+// NamedBefore are hashes of what the function that has the code at a target address names right in front of there: of the call
+// before, what that is given, and where it goes. tells: that is enough to know the place by.
+func (g *Graph) NamedBefore(m *target.Module, pc uint64, mode cpu.Mode) (named []uint32, tells bool) {
+	p, ok := g.in(m, pc-1, mode)
+	if !ok {
+		return nil, false
+	}
+	f := p.function()
+	if f == nil {
+		return nil, false
+	}
+	b := features.InFront(p.Image, f, inImage(m, pc))
+	for _, called := range b.Called {
+		if to := p.Flows.Function(called); to != nil {
+			if fn := p.featuresOf(to); len(fn.Named) >= 2 {
+				b.Named = append(b.Named, fn.Print())
+			}
+		}
+	}
+	slices.Sort(b.Named)
+	return slices.Compact(b.Named), b.Tells
+}
+
+// function is the function that the place belongs to, nil where none is known to.
+func (p place) function() *dataflow.Function {
+	if f := p.holding(); f != nil {
+		return f
+	}
+	return p.owner(p.at)
+}
+
+func (p *program) featuresOf(f *dataflow.Function) *features.Function {
 	return p.memos.features.Get(f.Entry, func() *features.Function { return features.Of(p.Image, f) })
 }
 

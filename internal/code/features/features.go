@@ -32,6 +32,10 @@ type Function struct {
 	Shape uint32
 	// NeverReturns: no path of the function leads back to its caller.
 	NeverReturns bool
+	// Calls are the functions of the image that direct calls and jumps go to, in the order of the code, maxCalls at most.
+	Calls []disasm.Addr
+	// Steps counts the instructions.
+	Steps int
 }
 
 const (
@@ -39,6 +43,8 @@ const (
 	MaxNamed = 24
 	// maxSteps bounds the instructions that are looked at.
 	maxSteps = 1 << 14
+	// maxCalls bounds the calls of one function that are kept.
+	maxCalls = 256
 )
 
 // reader goes through a function.
@@ -46,21 +52,103 @@ type reader struct {
 	*analyses.Image
 	out   *Function
 	shape uint32
+	text  bool // what was named last is a string
 }
 
 // Of goes through a function of an image.
 func Of(p *analyses.Image, f *dataflow.Function) *Function {
 	out := &Function{Entry: f.Entry.PC, End: dataflow.EndFrom(f, f.Entry.PC), NeverReturns: p.Callees.NeverReturns(f.Entry)}
 	r := reader{Image: p, out: out}
+	r.each(f, func(*discover.Step) {})
+	out.Named, out.Offsets, out.Shape = least(out.Named), least(out.Offsets), r.shape
+	return out
+}
+
+// Place is an instruction of a function, and what of it stays: Kind is a hash of the effect and of what the instruction names.
+type Place struct {
+	PC, Kind uint64
+	Call     disasm.Addr // the function of the image that it calls or jumps to; the zero Addr for none
+	Text     bool        // what it names is a string
+}
+
+// Places are the instructions of a function.
+func Places(p *analyses.Image, f *dataflow.Function) (list []Place) {
+	out := &Function{End: dataflow.EndFrom(f, f.Entry.PC)}
+	r := reader{Image: p, out: out}
+	named, calls := 0, 0
+	r.each(f, func(s *discover.Step) {
+		at := Place{PC: s.At.PC, Kind: uint64(s.In.Op)}
+		if len(out.Named) > named {
+			at.Kind |= uint64(out.Named[named]) << 32
+			at.Text = r.text
+		}
+		if len(out.Calls) > calls {
+			at.Call = out.Calls[calls]
+		}
+		named, calls = len(out.Named), len(out.Calls)
+		list = append(list, at)
+	})
+	return list
+}
+
+const (
+	// near bounds the instructions in front of a place that are looked at.
+	near = 256
+	// enough is how much names a place: a string with what it is given to. A string counts text, all else 1.
+	enough, text = 3, 2
+)
+
+// Before is what a function names right in front of a place: at the last call there and, for that call, behind the call before;
+// where that is too little to know the place by, at the calls before, too. Compilers leave the order of calls, and inlining does not
+// change it.
+type Before struct {
+	Named []uint32
+	// Called are the functions of the image that are called.
+	Called []disasm.Addr
+	// Tells: nowhere else the same is likely to be named.
+	Tells bool
+}
+
+// InFront is what the function f names right in front of an image address.
+func InFront(p *analyses.Image, f *dataflow.Function, pc uint64) (b Before) {
+	list := Places(p, f)
+	i, _ := slices.BinarySearchFunc(list, pc, func(a Place, pc uint64) int { return cmp.Compare(a.PC, pc) })
+	weight, calls := 0, 0
+	for k := i - 1; k >= 0 && k > i-near; k-- {
+		at := &list[k]
+		if uint32(at.Kind) == uint32(cpu.OpCall) || at.Call != (disasm.Addr{}) {
+			if weight >= enough {
+				break
+			}
+			if calls++; calls == 1 {
+				b, weight = Before{}, 0 // what stands behind the call may be there for the next one
+			}
+			if at.Call != (disasm.Addr{}) {
+				b.Called = append(b.Called, at.Call)
+			}
+		}
+		switch h := uint32(at.Kind >> 32); {
+		case h != 0 && at.Text:
+			b.Named, weight = append(b.Named, h), weight+text
+		case h != 0:
+			b.Named, weight = append(b.Named, h), weight+1
+		}
+	}
+	b.Named, b.Tells = least(b.Named), calls > 0 && weight >= enough
+	return b
+}
+
+// each goes through the instructions of a function, and calls behind for each when what it names is noted.
+func (r *reader) each(f *dataflow.Function, behind func(s *discover.Step)) {
 	left := maxSteps
-	p.Entries.EachStep(f.Entry, out.End, func(s *discover.Step) bool {
+	r.Entries.EachStep(f.Entry, r.out.End, func(s *discover.Step) bool {
 		if left--; f.Contains(s.At.PC) {
+			r.out.Steps++
 			r.step(s)
+			behind(s)
 		}
 		return left > 0
 	})
-	out.Named, out.Offsets, out.Shape = least(out.Named), least(out.Offsets), r.shape
-	return out
 }
 
 // least are the MaxNamed smallest of a list of hashes, sorted, each once: of two functions that name much the same,
@@ -89,7 +177,7 @@ func (r *reader) step(s *discover.Step) {
 	}
 }
 
-// called notes the import that a direct call or jump leads to.
+// called notes the import that a direct call or jump leads to, or the function of the image.
 func (r *reader) called(in *cpu.Insn) {
 	if in.Target == 0 || in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) != 0 {
 		return
@@ -99,6 +187,8 @@ func (r *reader) called(in *cpu.Insn) {
 		r.imported(slot)
 	} else if r.Callees.BindsLazily(to) {
 		r.imported(to.PC)
+	} else if len(r.out.Calls) < maxCalls && (in.Op == cpu.OpCall || r.Entries.IsEntry(to)) {
+		r.out.Calls = append(r.out.Calls, to)
 	}
 }
 
@@ -134,7 +224,9 @@ func (r *reader) member(in *cpu.Insn) {
 	r.out.Offsets = append(r.out.Offsets, hash("member", strconv.FormatInt(in.Imm, 16)))
 }
 
-func (r *reader) name(kind, s string) { r.out.Named = append(r.out.Named, hash(kind, s)) }
+func (r *reader) name(kind, s string) {
+	r.out.Named, r.text = append(r.out.Named, hash(kind, s)), kind == "string"
+}
 
 // longest is how much of a string is looked at, in bytes; shortest is what is called one.
 const longest, shortest = 128, 3
@@ -183,6 +275,12 @@ func (f *Function) Print() uint32 {
 		h = mix(h, v)
 	}
 	return mix(h, f.Shape)
+}
+
+// Tells tells whether a function names so much that no other one is likely to name the same.
+func Tells(named []uint32) bool {
+	const enough = 4
+	return len(named) >= enough
 }
 
 // Like is how alike two functions are, from 0 to 1, by what they name and by the members that they use: by what both have of
