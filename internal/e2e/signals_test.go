@@ -40,6 +40,9 @@ func TestSignals(t *testing.T) {
 	defer s.Close()
 	defer close(done)
 	for sig, code := range map[os.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		if signal.Ignored(sig) { // the tests run below nohup: TestIgnoredSignal
+			continue
+		}
 		for _, args := range [][]string{
 			{"bt", "--image", "modules/deep", "snaps.jsonl.gz"},
 			{"explain", "modules/deep", "0x400d2c"},

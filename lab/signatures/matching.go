@@ -141,14 +141,16 @@ func functions(img *image.Image) map[uint64]string {
 	return names
 }
 
-// line is the line of the source of an image address.
+// line is the line of the function's source that an image address is of, and which functions were inlined there. Their own lines do not
+// count: another release of a compiler has other headers.
 func line(img *image.Image, pc uint64) string {
 	var names symbol.Symbolizer
 	l := names.Lookup(target.NewModule(img.Path, img, 0), pc)
-	if len(l.Inlines) > 0 {
-		return fmt.Sprintf("%s:%d", l.Inlines[0].File, l.Inlines[0].Line)
+	at := fmt.Sprintf("%s:%d", l.File, l.Line)
+	for i := range l.Inlines {
+		at = l.Inlines[i].Function + " in " + at
 	}
-	return fmt.Sprintf("%s:%d", l.File, l.Line)
+	return at
 }
 
 func matchingTable(sums []matched) string {
