@@ -155,7 +155,7 @@ func line(img *image.Image, pc uint64) string {
 
 func matchingTable(sums []matched) string {
 	var b strings.Builder
-	b.WriteString("| build | functions of both | precision | recall | return addresses | found for sure | of these on the same line |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| build | functions of both | precision | recall | return addresses | found by the same instructions | of these on the same line |\n|---|---|---|---|---|---|---|\n")
 	for i, s := range sums {
 		fmt.Fprintf(&b, "| %s | %d | %.3f | %.3f | %d | %.2f | %.3f |\n", strings.TrimSuffix(builds[i].Name, ", stripped"), s.pairs,
 			float64(s.right)/float64(max(s.said, 1)), float64(s.right)/float64(max(s.pairs, 1)), s.places,
