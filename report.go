@@ -12,7 +12,6 @@ import (
 	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/advice"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
 	"github.com/backsight/backsight/report"
@@ -57,7 +56,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	if names != nil {
 		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
-	n := namer{arch: snap.Arch, names: names, known: make(map[place]*symbol.Location)}
+	n := namer{arch: snap.Arch, names: names}
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
@@ -86,14 +85,6 @@ func Sign(ctx context.Context, r *report.Report) {
 	defer release()
 	fault := mapped.Guard(func() { signature.Add(ctx, callGraph(), r) })
 	r.Issues = append(r.Issues, unread(blame(r.Snapshot, fault))...)
-}
-
-// Advise says what the capture of a report lacks for whole chains, and how the writer of such captures gives that. format
-// is the name of the capture's format (input.FormatOf), "" for none.
-func Advise(r *report.Report, format string) {
-	if r.Snapshot != nil {
-		r.Advice = advice.Of(r, format)
-	}
 }
 
 // unexplained tells that of some threads alone what was tried was kept.
@@ -175,6 +166,9 @@ func (n *namer) at(p place) *symbol.Location {
 	if l == nil {
 		found := n.names.Lookup(p.module, p.addr)
 		l = &found
+		if n.known == nil {
+			n.known = make(map[place]*symbol.Location)
+		}
 		n.known[p] = l
 	}
 	return l

@@ -1,3 +1,5 @@
+//go:build !small || 386 || amd64
+
 package diagnose
 
 import (

@@ -1,3 +1,5 @@
+//go:build !small || riscv64
+
 package disassemble
 
 import (

@@ -100,21 +100,21 @@ func threadTitle(group []*report.Thread) string {
 
 // numbers are the numbers of threads: 12, 13, 14 and 38 others.
 func numbers(group []*report.Thread) string {
-	var b strings.Builder
+	var b []byte
 	for i, th := range group[:min(len(group), maxNamed)] {
 		if i > 0 {
-			b.WriteString(", ")
+			b = append(b, ", "...)
 		}
 		if g := goroutineOf(th); g != nil {
-			fmt.Fprint(&b, g.ID)
+			b = strconv.AppendUint(b, g.ID, 10)
 		} else {
-			fmt.Fprint(&b, th.ID)
+			b = strconv.AppendInt(b, int64(th.ID), 10)
 		}
 	}
 	if more := len(group) - maxNamed; more > 0 {
-		fmt.Fprintf(&b, " and %d others", more)
+		b = fmt.Appendf(b, " and %d others", more)
 	}
-	return b.String()
+	return string(b)
 }
 
 // names are the names of threads that are alike, the first few: "worker/1", "worker/2" …; "" for none.

@@ -61,7 +61,10 @@ type Judge struct {
 
 // NewJudge returns a judge of frames of thread t, which has opt's sources and call graph.
 func NewJudge(snap *target.Snapshot, t *target.Thread, opt *Options) *Judge {
-	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}}
+	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: &t.Regs, Limit: MaxCost}}
+	if t.Regs.Known != 0 { // of the frames that are judged none is known; samples with a list of calls have none, and are many
+		j.state.Regs = new(cpu.Registers)
+	}
 	j.verifier = verifier{graph: opt.CallGraph, isAhead: true}
 	j.verifier.starts.lists = newSourceLists(opt)
 	j.verifier.trampolines.sources = j.verifier.starts.lists.trampolines

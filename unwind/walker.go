@@ -71,7 +71,11 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 
 // WalkWithin is Walk with limits, those that an Allowance has for t.
 func (w *Walker) WalkWithin(t *target.Thread, dst []Frame, l Limits) ([]Frame, Stop) {
-	return w.walk(w.snap.Of(t), t, dst, l)
+	snap := w.snap
+	if t.Regs.Known.Has(snap.Arch.PC) { // else there is nothing to walk
+		snap = snap.Of(t)
+	}
+	return w.walk(snap, t, dst, l)
 }
 
 // Repeats are the repeats of the frames that the last walk appended, where Options.Fold is set; valid until the next walk.

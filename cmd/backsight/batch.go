@@ -39,7 +39,7 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	n := runtime.GOMAXPROCS(0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
-	order, work := make(chan *job, 4*n), make(chan *job)
+	order, work := make(chan *job, 4*n), make(chan *job, 4*n)
 	go s.read(ctx, path, stream, order, work)
 	for range n {
 		go func() {

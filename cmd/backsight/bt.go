@@ -16,21 +16,21 @@ import (
 
 // btOptions are the flags of bt.
 type btOptions struct {
-	files      fileFlags
-	memory     memoryFlags
-	choice     choiceFlags
-	sample     sampleFlags
-	walk       walkFlags
-	names      nameFlags
-	show       excerptFlags
-	format     string
-	color      string
-	strict     bool
-	advise     bool
-	live       processes
-	goroutines bool
-	stored     bool         // captures are in systemd-coredump's folder
-	style      render.Style // but for the title
+	files       fileFlags
+	memory      memoryFlags
+	choice      choiceFlags
+	sample      sampleFlags
+	walk        walkFlags
+	names       nameFlags
+	show        excerptFlags
+	format      string
+	color       string
+	strict      bool
+	wantsAdvice bool
+	live        processes
+	goroutines  bool
+	stored      bool         // captures are in systemd-coredump's folder
+	style       render.Style // but for the title
 }
 
 func newBT(stdout, stderr io.Writer) *cobra.Command {
@@ -107,7 +107,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	o.names.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	f.BoolVar(&o.advise, "advise", false, "say what the capture lacks for whole chains, and how its writer is told")
+	o.addAdvise(f)
 	complete(cmd, formNames(), backsight.SourceNames())
 	return cmd
 }

@@ -210,9 +210,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	if slices.Contains([]string{"json", "jsonl", "signature"}, s.opt.format) && !s.opt.sample.given {
 		backsight.Sign(ctx, r)
 	}
-	if s.opt.advise {
-		backsight.Advise(r, s.format)
-	}
+	s.advise(r)
 	return r, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/report"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -38,3 +39,9 @@ func (p *processes) addRemote(*pflag.FlagSet) {}
 func (p *processes) remote(context.Context, string, input.Env) (input.Stream, error) {
 	return nil, errors.ErrUnsupported
 }
+
+// Who writes dumps of other processes needs advice.
+
+func (o *btOptions) addAdvise(*pflag.FlagSet) {}
+
+func (s *session) advise(*report.Report) {}

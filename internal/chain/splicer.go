@@ -31,7 +31,7 @@ func newSplicer(snap *target.Snapshot, opt *unwind.Options, t *target.Thread) *s
 	if s.maxFrames <= 0 {
 		s.maxFrames = unwind.DefaultMaxFrames
 	}
-	s.steps = steps{s.graph, s.snap, map[uint64]unwind.Answer{}}
+	s.steps = steps{graph: s.graph, snap: s.snap}
 	_, s.mode, _ = snap.Arch.PCOf(&t.Regs)
 	return s
 }

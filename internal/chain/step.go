@@ -26,6 +26,9 @@ func (s *steps) leavesException(f *unwind.Frame) unwind.Answer {
 	a, known := s.leaves[f.PC]
 	if !known {
 		a = s.graph.LeavesException(f.Module, f.PC, f.Mode)
+		if s.leaves == nil {
+			s.leaves = map[uint64]unwind.Answer{}
+		}
 		s.leaves[f.PC] = a
 	}
 	return a

@@ -1,0 +1,20 @@
+//go:build !small
+
+package main
+
+import (
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/report"
+	"github.com/spf13/pflag"
+)
+
+func (o *btOptions) addAdvise(f *pflag.FlagSet) {
+	f.BoolVar(&o.wantsAdvice, "advise", false, "say what the capture lacks for whole chains, and how its writer is told")
+}
+
+// advise adds to a report what its capture lacks, where that was asked for.
+func (s *session) advise(r *report.Report) {
+	if s.opt.wantsAdvice {
+		backsight.Advise(r, s.format)
+	}
+}
