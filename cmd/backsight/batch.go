@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,15 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 			s.progress.warn(displayName(path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
 		}
 		if j == nil || err != nil {
-			return err
+			return cmp.Or(err, s.out.flush())
 		}
 		if err := s.write(j); err != nil {
+			return err
+		}
+		if len(order) > 0 && !s.opt.style.Legend { // a recording has a hundred thousand reports of a line; a terminal has messages between
+			continue
+		}
+		if err := s.out.flush(); err != nil {
 			return err
 		}
 	}

@@ -68,8 +68,7 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 	return text(o.form.one(nil, r, style))
 }
 
-// add writes the text of a report, with one call where that is short: a reader behind a pipe sees whole reports, each as
-// soon as it is made.
+// add writes the text of a report. With flush it is handed on: a reader behind a pipe sees whole reports, each as soon as it is made.
 func (o *output) add(p piece) error {
 	o.n++
 	switch {
@@ -98,7 +97,9 @@ func text[T string | []byte](s T) piece {
 }
 
 // end writes what add held back, and the end of the format.
-func (o *output) end() error {
+func (o *output) end() error { return cmp.Or(o.last(), o.flush()) }
+
+func (o *output) last() error {
 	switch {
 	case o.stacks != nil:
 		return o.write(func(w io.Writer) error { return o.form.counts(o.stacks, w, o.title) })
@@ -120,15 +121,23 @@ func (o *output) write(pieces ...piece) error {
 	for _, p := range pieces {
 		err = cmp.Or(err, p(o.buffer))
 	}
-	if err = cmp.Or(err, o.buffer.Flush()); err != nil {
-		return outputFailed(err)
+	return outputFailed(err)
+}
+
+// flush hands on what was written.
+func (o *output) flush() error {
+	if o.buffer == nil {
+		return nil
 	}
-	return nil
+	return outputFailed(o.buffer.Flush())
 }
 
 // outputFailed is the error of a write to standard output, without the name that the system has
 // for it. A reader who has seen enough makes none.
 func outputFailed(err error) error {
+	if err == nil {
+		return nil
+	}
 	if errors.Is(err, syscall.EPIPE) {
 		return &failure{code: exitOK}
 	}
