@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -17,14 +18,21 @@ const (
 )
 
 // slowness is how many times as long as the machine on which MaxCPU was decided this machine takes for a piece of
-// work at the moment, 1 at least: another program on the same core changes times by half. The median counts.
+// work at the moment, 1 at least: another program on the same core changes times by half, and so do two threads of
+// the command, where two processors are one core. All processors are measured at once; the median counts.
 func slowness() float64 {
-	var took [yardsticks]time.Duration
-	for i := range took {
-		took[i] = yardstick()
+	took := make([]time.Duration, yardsticks*runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for processor := range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := range yardsticks {
+				took[processor*yardsticks+i] = yardstick()
+			}
+		})
 	}
-	slices.Sort(took[:])
-	return max(1, float64(took[yardsticks/2])/float64(yardstickTime))
+	all.Wait()
+	slices.Sort(took)
+	return max(1, float64(took[len(took)/2])/float64(yardstickTime))
 }
 
 // yardstick sorts and counts numbers, and is how long that took.
