@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"bytes"
+	"iter"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -33,16 +33,9 @@ func appendSaid(reasons []string, words, exception string) []string {
 
 // lastWords is the message with which a library ended the program of snap, "" where none is kept.
 func lastWords(snap *target.Snapshot) string {
-	for _, m := range snap.Modules {
-		if m.Image == nil {
-			continue
-		}
-		for i := range kept {
-			s, ok := m.Image.Symbols.Named(kept[i].symbol)
-			if !ok {
-				continue
-			}
-			if at, ok := snap.Memory.Uint(m.ToTarget(s.Addr), snap.Arch.AddrSize); ok && at != 0 {
+	for i := range kept {
+		for variable := range placesOf(snap, kept[i].symbol) {
+			if at, ok := snap.Memory.Word(variable); ok && at != 0 {
 				if words := text(snap, at+kept[i].header); words != "" {
 					return words
 				}
@@ -52,13 +45,21 @@ func lastWords(snap *target.Snapshot) string {
 	return ""
 }
 
+// placesOf are the target addresses of a symbol, of each binary that has it.
+func placesOf(snap *target.Snapshot, symbol string) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, m := range snap.Modules {
+			if m.Image == nil {
+				continue
+			}
+			if s, ok := m.Image.Symbols.Named(symbol); ok && !yield(m.ToTarget(s.Addr)) {
+				return
+			}
+		}
+	}
+}
+
 // text is a string of C in target memory, without blanks around; "" where it has no end, or is none.
 func text(snap *target.Snapshot, addr uint64) string {
-	var b [maxMessage]byte
-	n := snap.Memory.Read(addr, b[:])
-	end := bytes.IndexByte(b[:n], 0)
-	if end < 0 {
-		return ""
-	}
-	return strings.TrimSpace(string(b[:end]))
+	return strings.TrimSpace(snap.Memory.CString(addr, maxMessage))
 }

@@ -50,6 +50,7 @@ func described(snap *target.Snapshot, header uint64) string {
 		return ""
 	}
 	says := "an exception of type " + name + " was not caught"
+	tables := oneBase(snap)
 	for range maxBases {
 		if words, known := what(snap, typeMangled(snap, info), header+exceptionObject); known {
 			if words != "" {
@@ -57,7 +58,7 @@ func described(snap *target.Snapshot, header uint64) string {
 			}
 			break
 		}
-		if !hasOneBase(snap, info) {
+		if table, ok := snap.Memory.Uint(info, 8); !ok || !slices.Contains(tables, table) {
 			break
 		}
 		info, _ = snap.Memory.Uint(info+typeBase, 8)
@@ -84,21 +85,13 @@ func typeOf(snap *target.Snapshot, info uint64) string {
 	return ""
 }
 
-// hasOneBase tells whether a type_info is __si_class_type_info (Itanium C++ ABI, 2.9.5), of a class with one base, at its beginning.
-func hasOneBase(snap *target.Snapshot, info uint64) bool {
-	table, ok := snap.Memory.Uint(info, 8)
-	if !ok {
-		return false
+// oneBase are the tables of virtual functions of __si_class_type_info (Itanium C++ ABI, 2.9.5), the type information of a class with one
+// base, at its beginning: a pointer to such a table leads behind its first two words.
+func oneBase(snap *target.Snapshot) (tables []uint64) {
+	for at := range placesOf(snap, "_ZTVN10__cxxabiv120__si_class_type_infoE") {
+		tables = append(tables, at+16)
 	}
-	for _, m := range snap.Modules {
-		if m.Image == nil {
-			continue
-		}
-		if s, ok := m.Image.Symbols.Named("_ZTVN10__cxxabiv120__si_class_type_infoE"); ok && m.ToTarget(s.Addr)+16 == table {
-			return true
-		}
-	}
-	return false
+	return tables
 }
 
 // what is the message of an object of the standard library's classes that keep one: known tells that the class is one of these. Its

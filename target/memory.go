@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"sort"
@@ -157,6 +158,13 @@ func (m *Memory) Read(addr uint64, dst []byte) int {
 		n += len(rest)
 	}
 	return n
+}
+
+// CString returns the string of C at addr, without its NUL; "" where no NUL was captured within most bytes.
+func (m *Memory) CString(addr uint64, most int) string {
+	b := make([]byte, most)
+	n := m.Read(addr, b)
+	return string(b[:max(bytes.IndexByte(b[:n], 0), 0)])
 }
 
 // Bytes returns captured bytes from addr on without copying: to the end of the

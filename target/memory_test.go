@@ -304,3 +304,20 @@ func (a *askedContext) Err() error {
 	}
 	return context.Canceled
 }
+
+// TestCString: a string ends at its NUL, also in another segment; without one in reach, there is none.
+func TestCString(t *testing.T) {
+	var b Builder
+	b.Add(0x1000, []byte("/lib"), 0, 0)
+	b.Add(0x1004, []byte("c.so\x00rest"), 0, 0)
+	m := b.Memory(little64)
+	for _, c := range []struct {
+		addr uint64
+		most int
+		want string
+	}{{0x1000, 64, "/libc.so"}, {0x1000, 9, "/libc.so"}, {0x1000, 8, ""}, {0x1008, 64, ""}, {0x1009, 64, ""}, {0x2000, 64, ""}} {
+		if got := m.CString(c.addr, c.most); got != c.want {
+			t.Errorf("%#x, at most %d: %q, want %q", c.addr, c.most, got, c.want)
+		}
+	}
+}

@@ -57,14 +57,13 @@ func listedBehind(graph CallGraph, snap *target.Snapshot, t *target.Thread, walk
 type Judge struct {
 	verifier verifier
 	state    State
+	regs     cpu.Registers // of frames that were not walked to: none is known
 }
 
 // NewJudge returns a judge of frames of thread t, which has opt's sources and call graph.
 func NewJudge(snap *target.Snapshot, t *target.Thread, opt *Options) *Judge {
-	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: &t.Regs, Limit: MaxCost}}
-	if t.Regs.Known != 0 { // of the frames that are judged none is known; samples with a list of calls have none, and are many
-		j.state.Regs = new(cpu.Registers)
-	}
+	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Limit: MaxCost}}
+	j.state.Regs = &j.regs
 	j.verifier = verifier{graph: opt.CallGraph, isAhead: true}
 	j.verifier.starts.lists = newSourceLists(opt)
 	j.verifier.trampolines.sources = j.verifier.starts.lists.trampolines

@@ -52,7 +52,7 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 		}()
 	}
 	for {
-		j, err := await(ctx, order)
+		j, err := s.await(ctx, order)
 		if j == nil && err == nil && s.opt.sample.given && !s.made {
 			s.progress.warn(displayName(path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
 		}
@@ -62,22 +62,14 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 		if err := s.write(j); err != nil {
 			return err
 		}
-		if len(order) > 0 && !s.opt.style.Legend { // a recording has a hundred thousand reports of a line; a terminal has messages between
-			continue
-		}
-		if err := s.out.flush(); err != nil {
-			return err
-		}
 	}
 }
 
 // await returns the next job when it is done, nil after the last. An interruption
 // waits for nothing: the reader may hang in a pipe.
-func await(ctx context.Context, order <-chan *job) (j *job, err error) {
-	select {
-	case j = <-order:
-	case <-ctx.Done():
-		return nil, interrupted(ctx)
+func (s *session) await(ctx context.Context, order <-chan *job) (j *job, err error) {
+	if j, err = receive(ctx, order, s.out.flush); err != nil {
+		return nil, err
 	}
 	if j == nil {
 		if ctx.Err() != nil { // the reader has stopped early
@@ -85,11 +77,26 @@ func await(ctx context.Context, order <-chan *job) (j *job, err error) {
 		}
 		return nil, nil
 	}
+	_, err = receive(ctx, j.done, s.out.flush)
+	return j, err
+}
+
+// receive is what comes next from a channel. Where that has to be waited for, wait is called before: a recording has a
+// hundred thousand reports of a line, which are handed on together.
+func receive[T any](ctx context.Context, from <-chan T, wait func() error) (v T, err error) {
 	select {
-	case <-j.done:
-		return j, nil
+	case v = <-from:
+		return v, nil
+	default:
+	}
+	if err := wait(); err != nil {
+		return v, err
+	}
+	select {
+	case v = <-from:
+		return v, nil
 	case <-ctx.Done():
-		return nil, interrupted(ctx)
+		return v, interrupted(ctx)
 	}
 }
 

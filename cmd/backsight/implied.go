@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,10 +20,8 @@ func withCommand(args []string, known []command) []string {
 	case slices.Contains([]string{"-h", "--help", "-v", "--version", "help", "completion"}, first), strings.HasPrefix(first, "__complete"):
 		return args
 	case strings.HasPrefix(first, "-"), strings.ContainsRune(first, filepath.Separator):
-	default:
-		if _, err := os.Stat(first); err != nil {
-			return args
-		}
+	case !exists(first):
+		return args
 	}
 	return append([]string{"bt"}, args...)
 }

@@ -26,16 +26,17 @@ type output struct {
 	// stacks counts the stacks of all reports, for the formats that are such counts; nil else.
 	stacks *render.Stacks
 	buffer *bufio.Writer // to w; nil: nothing was written
+	direct bool          // to a terminal, on which messages stand between
 }
 
 // use chooses the format.
 func (o *output) use(format, title string) error {
-	o.format, o.title = format, title
+	o.format, o.title, o.direct = format, title, isTerminal(o.w)
 	all := forms()
 	if i := slices.IndexFunc(all, func(f form) bool { return f.name == format }); i >= 0 {
 		o.form = all[i]
 	}
-	if o.form.binary && isTerminal(o.w) {
+	if o.form.binary && o.direct {
 		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: redirect it", format)
 	}
 	if o.form.one == nil {
@@ -120,6 +121,9 @@ func (o *output) write(pieces ...piece) error {
 	var err error
 	for _, p := range pieces {
 		err = cmp.Or(err, p(o.buffer))
+	}
+	if o.direct {
+		err = cmp.Or(err, o.buffer.Flush())
 	}
 	return outputFailed(err)
 }

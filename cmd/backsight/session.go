@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,7 +134,8 @@ func (s *session) failed(path string, err error) error {
 	}
 	style := s.opt.style
 	style.Capture = path
-	return s.out.add(s.out.piece(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
+	err = s.out.add(s.out.piece(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
+	return cmp.Or(err, s.out.flush())
 }
 
 // capture writes the backtraces of one capture.

@@ -112,7 +112,7 @@ func (b *binaries) adopt(img *image.Image) {
 // programNames are the names under which the executable may be known besides where, best
 // first. psargs is argv joined by blanks, cut to 79 bytes; fname to 15.
 func (b *binaries) programNames(where string) (names []string) {
-	for _, n := range []string{cstring(b.captured, b.notes.auxv[atExecFn]), b.notes.argv0(), b.notes.fname} {
+	for _, n := range []string{b.captured.CString(b.notes.auxv[atExecFn], maxString), b.notes.argv0(), b.notes.fname} {
 		known := n == "" || n == where
 		for _, k := range names {
 			known = known || k == n

@@ -131,7 +131,7 @@ func (f *finder) linkMap(exe *image.Image, bias uint64) {
 			}
 			m[i] = v
 		}
-		name := cstring(mem, m[1])
+		name := mem.CString(m[1], maxString)
 		f.space.file.need(at, uint64(len(m))*w)
 		f.space.file.need(m[1], uint64(len(name))+1)
 		if n > 0 {

@@ -1,7 +1,6 @@
 package elfcore
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/backsight/backsight/cpu"
@@ -90,13 +89,3 @@ func (p *phdr) perm() target.Perm {
 
 // maxString bounds paths in memory: PATH_MAX.
 const maxString = 4096
-
-// cstring reads a string of memory, "" where it has no end.
-func cstring(mem *target.Memory, addr uint64) string {
-	var buf [maxString]byte
-	n := mem.Read(addr, buf[:])
-	if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
-		return string(buf[:i])
-	}
-	return ""
-}

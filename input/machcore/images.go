@@ -1,8 +1,6 @@
 package machcore
 
 import (
-	"bytes"
-
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input/darwin"
@@ -71,16 +69,10 @@ func (c *core) dyldList(known []located) (list []located) {
 			if !ok {
 				break
 			}
-			list = append(list, located{header: header, name: c.memoryString(path)})
+			list = append(list, located{header: header, name: c.mem.CString(path, maxString)})
 		}
 	}
 	return list
-}
-
-func (c *core) memoryString(addr uint64) string {
-	var buf [maxString]byte
-	n := c.mem.Read(addr, buf[:])
-	return string(buf[:max(bytes.IndexByte(buf[:n], 0), 0)])
 }
 
 // maxCommands bounds the bytes of the load commands of all images, which are read twice and take

@@ -103,7 +103,7 @@ func (r moduleReader) named(head uint64) (list []uint64) {
 		if next == head {
 			return list
 		}
-		if !isName(cstring(r.memory, next+2*word)) {
+		if !isName(r.memory.CString(next+2*word, maxName)) {
 			return nil
 		}
 		list = append(list, next-word)
@@ -112,17 +112,12 @@ func (r moduleReader) named(head uint64) (list []uint64) {
 	return list
 }
 
-func cstring(memory *target.Memory, at uint64) string {
-	b := bytesAt(memory, at, maxName)
-	return string(b[:max(bytes.IndexByte(b, 0), 0)])
-}
-
 // loaded reads what a struct module says of where its module lies. Until Linux 6.3 one range
 // holds code and data, among them struct module itself, and its size is followed by that of the
 // code; since 6.4 code has a range of its own (struct module_memory), which is the first near by that can be
 // executed, and since 6.13 a bool, is_rox, may stand before its size.
 func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
-	m = loaded{name: cstring(r.memory, at+3*uint64(r.arch.AddrSize)), at: at}
+	m = loaded{name: r.memory.CString(at+3*uint64(r.arch.AddrSize), maxName), at: at}
 	r.ranges(at, func(base, size, text uint64) bool {
 		if size <= maxModuleSize && at-base < size && text > 0 && text <= size {
 			m.whole = target.Range{Lo: base, Hi: base + size}
@@ -216,7 +211,7 @@ func (r moduleReader) symbols(m *loaded, symtab uint64, count int, strtab uint64
 		if info&0xf != function && !(info&0xf == 0 && m.text.Contains(value)) || !m.whole.Contains(value) {
 			continue
 		}
-		if text := cstring(r.memory, strtab+uint64(name)); text != "" && !isLabel(text) {
+		if text := r.memory.CString(strtab+uint64(name), maxName); text != "" && !isLabel(text) {
 			list = append(list, kallsyms.Symbol{Name: text, Addr: value, Kind: 't', Module: m.name})
 		}
 	}

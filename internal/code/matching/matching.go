@@ -33,7 +33,7 @@ type Match struct {
 // maxRounds bounds how often what was matched is used to match more.
 const maxRounds = 64
 
-// Match matches the functions of two builds.
+// New matches the functions of two builds.
 func New(old, new *Build) *Match {
 	m := &Match{Old: old, New: new, to: none(len(old.Functions)), from: none(len(new.Functions)), by: make([]How, len(old.Functions))}
 	if id := old.Code.Img.BuildID; len(id) > 0 && bytes.Equal(id, new.Code.Img.BuildID) {
