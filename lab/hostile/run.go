@@ -16,8 +16,7 @@ import (
 	"github.com/backsight/backsight/lab/child"
 )
 
-// Limits of a run: processor time, more where the machine is slow at the moment, and peak memory, a floor and
-// twice the bytes of the input.
+// Limits of a run: processor time, and peak memory, a floor and twice the bytes of the input.
 const (
 	MaxCPU    = 5 * time.Second
 	MaxMemory = 64 << 20
@@ -64,39 +63,54 @@ func Run(ctx context.Context, dir string, opt Options, tell func(Result)) error 
 	return nil
 }
 
-func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err error) {
+func run(ctx context.Context, dir string, c Case, opt Options) (Result, error) {
+	n := max(1, c.n/max(1, opt.Scale))
+	cost, err := least(ctx, dir, c, n, opt)
+	if err == nil && cost.Wrong == tooSlow && cost.CPU <= maxSlowness*MaxCPU {
+		var part Cost
+		if part, err = least(ctx, dir, c, max(1, n/partOf), opt); err == nil && float64(cost.CPU) <= maxGrowth*float64(part.CPU) {
+			cost.Wrong = ""
+		}
+	}
+	return Result{Case: c, Cost: cost}, err
+}
+
+// A case that takes more than MaxCPU on a slow machine is in proportion to its input nevertheless, if a fourth of the
+// input takes a sixth of the time at least: 4^1.3 is 6. Squares of the input would take 16 times as long.
+const (
+	maxSlowness = 3
+	partOf      = 4
+	maxGrowth   = 6.0
+)
+
+// least makes the input of a case at size n, and measures the command on the input up to so many rounds, until a cost
+// is within the limits. The last cost counts, which the case cannot go below: on a busy machine garbage is collected
+// late at times (97 MB became 116).
+func least(ctx context.Context, dir string, c Case, n int, opt Options) (cost Cost, err error) {
 	dir, err = os.MkdirTemp(dir, c.Name)
 	if err != nil {
-		return r, err
+		return cost, err
 	}
 	defer os.RemoveAll(dir)
-	r = Result{Case: c}
 	size := int64(0)
-	files := c.files(max(1, c.n/max(1, opt.Scale)))
+	files := c.files(n)
 	for name, data := range files {
 		size += int64(len(data))
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return r, err
+			return cost, err
 		}
 	}
 	most := MaxCPU
 	if opt.Untimed {
 		most = math.MaxInt64
 	}
-	for range rounds {
-		r.Cost, err = Measure(ctx, dir, size, most, opt.Command, arguments(files)...)
-		if err != nil || r.Wrong == "" {
-			break
-		}
-		if r.CPU > most {
-			most = time.Duration(float64(MaxCPU) * slowness())
-		}
+	for round := 0; err == nil && (round == 0 || cost.Wrong != "" && round < rounds); round++ {
+		cost, err = Measure(ctx, dir, size, most, opt.Command, arguments(files)...)
 	}
-	return r, err
+	return cost, err
 }
 
-// rounds is how often a case may be measured; the least cost counts, which a case cannot go below.
-// On a busy machine garbage is collected late at times: 97 MB became 116.
+// rounds is how often a case may be measured.
 const rounds = 3
 
 // Measure runs a command in a folder, on input of so many bytes, and judges what it cost; most is the processor time
@@ -126,6 +140,9 @@ func Measure(ctx context.Context, dir string, input int64, most time.Duration, n
 	return r, nil
 }
 
+// tooSlow is wrong about a run that took more processor time than it may; nothing else is.
+const tooSlow = "too much processor time"
+
 // judge says what is wrong about a run.
 func (r *Cost) judge(stderr []byte, mostCPU time.Duration) string {
 	switch most := MaxMemory + 2*r.Input; {
@@ -136,7 +153,7 @@ func (r *Cost) judge(stderr []byte, mostCPU time.Duration) string {
 	case r.Exit == 2 && len(bytes.TrimSpace(stderr)) == 0:
 		return "silent"
 	case r.CPU > mostCPU:
-		return fmt.Sprintf("more than %v", mostCPU.Round(time.Second/10))
+		return tooSlow
 	case r.Memory > most:
 		return fmt.Sprintf("more than %d MB", most>>20)
 	}
