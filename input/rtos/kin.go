@@ -117,8 +117,11 @@ func (s *search) remains(all []layout) (best verdict) {
 		}
 	}
 	for _, r := range stateReaders() {
-		for _, at := range s.pointers {
-			if r.marked != nil && r.marked(s.ram, at) && s.ram.bounded(at, r.bounds) {
+		for i, at := range s.pointers {
+			if r.marked == nil || i&1023 == 0 && s.ram.ctx.Err() != nil {
+				break
+			}
+			if s.ram.bounded(at, r.bounds) && r.marked(s.ram, at) {
 				add(marked{r.kernel, r.bounds}, at)
 			}
 		}
