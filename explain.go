@@ -16,7 +16,8 @@ import (
 type Question struct {
 	Image *image.Image
 	PC    uint64
-	Mode  cpu.Mode
+	// Mode 0 is that of the function that begins nearest before PC, where the processor has two.
+	Mode cpu.Mode
 	// Call: PC is a return address; the frame waits for the call before it.
 	Call bool
 	// Lines is how many instructions to list around PC; 0: none.
@@ -39,10 +40,28 @@ func (q *Question) query() unwind.Query {
 // best answer. Once ctx has ended, names are left out. Where the image's file cannot be
 // read any more, an issue says so, and what was not found by then is missing.
 func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
-	p := &report.Place{Image: q.Image, PC: q.PC, Mode: q.Mode, Call: q.Call}
-	err := guarded(q.Image, func() { u.explain(ctx, &q, p) })
+	p := &report.Place{Image: q.Image, PC: q.PC, Call: q.Call}
+	err := guarded(q.Image, func() {
+		q.Mode = max(q.Mode, nearest(q.Image, q.PC))
+		u.explain(ctx, &q, p)
+	})
+	p.Mode = q.Mode
 	p.Issues = append(p.Issues, unread(err)...)
 	return p
+}
+
+// nearest is the mode of the function that begins nearest before an image address: addresses in backtraces have no mode bit.
+func nearest(img *image.Image, pc uint64) (mode cpu.Mode) {
+	if s, ok := img.Symbols.At(pc); ok {
+		return s.Mode
+	}
+	analysis().Modes(img, func(at uint64, m cpu.Mode) bool {
+		if at <= pc {
+			mode = m
+		}
+		return at < pc
+	})
+	return mode
 }
 
 func (u *Unwinder) explain(ctx context.Context, q *Question, p *report.Place) {

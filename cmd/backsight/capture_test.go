@@ -139,3 +139,30 @@ func TestSeveralCrashes(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainPlaces: places are named as bt prints them; a name that is not there gets a hint.
+func TestExplainPlaces(t *testing.T) {
+	lib, core := recorded.Testdata(t, "mips-deref/modules/usr/lib/libproto.so"), coreArgs(t)
+	c := recorded.Cases(t, "armt2/odd-gcc-O2")[0]
+	thumb, _ := recorded.Program(t, &c, "naked")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{append([]string{core[len(core)-1] + ":3"}, core[:len(core)-1]...), exitOK, "proto_parse+0x74  proto.c:30 (after the call before it)"},
+		{append([]string{core[len(core)-1] + ":#0"}, core[:len(core)-1]...), exitOK, "place     0x400007d0  pack+0x0"},
+		{append([]string{core[len(core)-1] + ":99"}, core[:len(core)-1]...), exitNone, "has no frame 99"},
+		{append([]string{core[len(core)-1] + ":3", "--thread", "5"}, core[:len(core)-1]...), exitUsage, "no thread 5; there are 30978"},
+		{[]string{lib, "libproto.so+0x6e4"}, exitOK, "proto_parse+0x74"},
+		{[]string{lib, "prtoo_parse"}, exitUsage, "Did you mean proto_parse?"},
+		{[]string{lib, "proto_parse+0x10000"}, exitUsage, "proto_parse has 0x"},
+		{[]string{lib, "0x40001000"}, exitNone, "needs the load bias"},
+		{[]string{thumb, "0x10450"}, exitOK, "push"},
+	} {
+		code, out, says := bs(t, append([]string{"explain"}, c.args...)...)
+		if code != c.code || !strings.Contains(out+says, c.want) {
+			t.Errorf("explain %q: exit code %d, want %d, and %q in\n%s%s", c.args, code, c.code, c.want, out, says)
+		}
+	}
+}
