@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -20,15 +21,12 @@ var kept = [...]struct {
 // maxMessage bounds a message in bytes.
 const maxMessage = 1 << 10
 
-// appendSaid appends a library's message, and which exception nobody caught, where there are.
-func appendSaid(reasons []string, words, exception string) []string {
+// appendSaid appends a library's message, and what the runtimes of languages say, where they do.
+func appendSaid(reasons []string, words string, others ...string) []string {
 	if words != "" {
 		reasons = append(reasons, "it said: "+words)
 	}
-	if exception != "" {
-		reasons = append(reasons, exception)
-	}
-	return reasons
+	return append(reasons, slices.DeleteFunc(others, func(s string) bool { return s == "" })...)
 }
 
 // lastWords is the message with which a library ended the program of snap, "" where none is kept.

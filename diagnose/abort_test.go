@@ -35,23 +35,30 @@ func (h *heap) words(at uint64, words ...uint64) {
 
 func (h *heap) text(at uint64, s string) { copy(h[at-stack:], s+"\x00") }
 
-// aborted says why a program stopped that called abort, whose memory is h, and whose frames have these names and ever higher CFAs.
-func aborted(t *testing.T, h *heap, variables map[string]uint64, functions ...string) string {
+// stopped is a program on Linux that called abort, whose memory is h, and its thread, whose frames have these names and ever higher CFAs.
+func stopped(t *testing.T, h *heap, functions ...string) (*target.Snapshot, *report.Thread) {
 	arch := archNamed(t, "x86_64")
-	m := synth.Module(arch, code, make([]byte, 64))
-	m.Image = image.New(image.Header{Arch: arch}, library{variables: variables})
-	m.Bias = 0
 	words := make([]uint64, len(h)/8)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(h[8*i:])
 	}
 	snap := synth.Capture(arch, nil, synth.Stack(arch).Words(words...).Place(stack))
-	snap.Modules, snap.OS, snap.PID, snap.Fault = []*target.Module{m}, "Linux", 77, &target.Fault{Name: "SIGABRT", Thread: 1}
+	snap.OS, snap.PID, snap.Fault = "Linux", 77, &target.Fault{Name: "SIGABRT", Thread: 1}
 	snap.Threads = []target.Thread{{ID: 1, Crashed: true}}
 	th := &report.Thread{Thread: &snap.Threads[0]}
 	for i, f := range functions {
 		th.Frames = append(th.Frames, report.Frame{Frame: &unwind.Frame{PC: code, CFA: stack + 0x100*uint64(i+1), HasCFA: true}, Location: &symbol.Location{Function: f}})
 	}
+	return snap, th
+}
+
+// aborted says why a program stopped that called abort and has these variables.
+func aborted(t *testing.T, h *heap, variables map[string]uint64, functions ...string) string {
+	snap, th := stopped(t, h, functions...)
+	m := synth.Module(snap.Arch, code, make([]byte, 64))
+	m.Image = image.New(image.Header{Arch: snap.Arch}, library{variables: variables})
+	m.Bias = 0
+	snap.Modules = []*target.Module{m}
 	return strings.TrimPrefix(strings.Join(Crash(snap, th).Reasons, "; "), "the program ended itself (abort)")
 }
 
@@ -130,5 +137,54 @@ func TestBasesInCircle(t *testing.T) {
 	got := aborted(t, h, map[string]uint64{"_ZTVN10__cxxabiv120__si_class_type_infoE": tables}, "raise", "abort", "__cxa_throw", "main")
 	if want := "; an exception of type own was not caught"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestGoDied: the value of a panic of Go, which the goroutine's record begins with, or has behind a word before Go 1.26; and what the
+// runtime says where it gives up, which its closure has.
+func TestGoDied(t *testing.T) {
+	const record, value, text, types = stack + 0x400, stack + 0x500, stack + 0x600, stack + 0x800
+	const stringType, intType, structType = types, types + 0x100, types + 0x200
+	for _, c := range []struct {
+		name   string
+		record []uint64 // the goroutine's panic
+		value  uint64   // behind the interface's pointer
+		frames []string
+		locals []uint64 // of the third frame
+		want   string
+	}{
+		{"a string", []uint64{stringType, text}, 0, nil, nil, "it said: panic: index out of range"},
+		{"of an older version", []uint64{stack + 0x100, stringType, text}, 0, nil, nil, "it said: panic: index out of range"},
+		{"a number", []uint64{intType, value}, ^uint64(41), nil, nil, "it said: panic: -42"},
+		{"a structure", []uint64{structType, value}, 7, nil, nil, ""},
+		{"no type", []uint64{0x1234, text}, 0, nil, nil, ""},
+		{"no panic", nil, 0, nil, nil, ""},
+		{"the runtime", nil, 0, []string{"runtime.raise", "runtime.fatalthrow", "runtime.throw"}, []uint64{0, 3, code, value, 18}, "it said: fatal error: index out of range"},
+		{"no closure", nil, 0, []string{"runtime.raise", "runtime.fatalthrow", "runtime.throw"}, []uint64{0, 3, stack, value, 18}, ""},
+		{"no text", nil, 0, []string{"runtime.raise", "runtime.fatalthrow", "runtime.throw"}, []uint64{0, 3, code, stack, 18}, ""},
+	} {
+		h := new(heap)
+		h.words(stack+0x200, c.locals...)
+		h.words(record, c.record...)
+		h.words(value, c.value)
+		h.words(text, value, 18)
+		for at, about := range map[uint64][2]byte{stringType: {16, goStrings}, intType: {8, goInt}, structType: {16, 25}} {
+			h[at-stack], h[at-stack+23] = about[0], about[1]
+		}
+		if c.value == 0 {
+			h.text(value, "index out of range")
+		}
+		snap, th := stopped(t, h, c.frames...)
+		types := synth.Module(snap.Arch, 0, nil)
+		types.Range = target.Range{Lo: stringType, Hi: structType + 0x100}
+		snap.Modules = append(snap.Modules, synth.Module(snap.Arch, code, make([]byte, 64)), types)
+		snap.SortModules()
+		snap.Threads[0].Task = &target.Task{Goroutine: &target.Goroutine{}}
+		if c.record != nil {
+			snap.Threads[0].Task.Goroutine.Panic = record
+		}
+		if got := goDied(snap, th); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -36,4 +36,6 @@ type Goroutine struct {
 	// Start is the function that it began in, Created the return address of the go statement, 0 if unknown; Parent is the goroutine that
 	// started it, 0 if unknown.
 	Start, Created, Parent uint64
+	// Panic is the address of the runtime's record of the panic that the goroutine is in, 0 for none.
+	Panic uint64
 }

@@ -56,8 +56,8 @@ func (r Reader) word(addr uint64) uint64 {
 	return r.at(b[:], 0)
 }
 
-// Places of a g's fields that all versions have, in words: stack.lo and hi, m, sched.sp, pc and g.
-const stackLo, stackHi, mOf, schedSP, schedPC, schedG = 0, 1, 6, 7, 8, 9
+// Places of a g's fields that all versions have, in words: stack.lo and hi, the innermost panic, m, sched.sp, pc and g.
+const stackLo, stackHi, panicOf, mOf, schedSP, schedPC, schedG = 0, 1, 4, 6, 7, 8, 9
 
 // SizeG is how many bytes of a g are looked at: startpc, the last field, is at 304 bytes at most, of 32 bits at 192.
 func (r Reader) SizeG() int {

@@ -149,7 +149,7 @@ func (p *program) read(addr uint64, b []byte) (g goroutine) {
 		g.what.Created = p.at(b[p.startPC-2*p.Word:], 0)
 	}
 	g.what.Parent = p.order().Uint64(b[p.startPC-2*p.Word-8:])
-	g.what.Start = p.at(b[p.startPC:], 0)
+	g.what.Start, g.what.Panic = p.at(b[p.startPC:], 0), p.at(b, panicOf)
 	for _, i := range [...]int{schedPC + 3, schedPC + 4} { // sched.lr, behind sched.ret up to Go 1.24
 		if f, ok := p.function(p.at(b, i)); ok && f.Name() == "runtime.goexit" {
 			g.lr = p.at(b, i)
