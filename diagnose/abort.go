@@ -3,7 +3,6 @@ package diagnose
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/backsight/backsight/target"
 )
@@ -55,9 +54,4 @@ func placesOf(snap *target.Snapshot, symbol string) iter.Seq[uint64] {
 			}
 		}
 	}
-}
-
-// text is a string of C in target memory, without blanks around; "" where it has no end, or is none.
-func text(snap *target.Snapshot, addr uint64) string {
-	return strings.TrimSpace(snap.Memory.CString(addr, maxMessage))
 }

@@ -188,3 +188,29 @@ func TestGoDied(t *testing.T) {
 		}
 	}
 }
+
+// TestRustDied: the message of a panic of Rust is a string among the variables of the panic handler's closure.
+func TestRustDied(t *testing.T) {
+	const text = stack + 0x600
+	handler := []string{"abort", "std::panicking::panic_with_hook", "std::panicking::begin_panic_handler::{{closure}}"}
+	for _, c := range []struct {
+		name   string
+		frames []string
+		locals []uint64 // of the third frame
+		want   string
+	}{
+		{"formatted: capacity, address, length", handler, []uint64{64, text, 34, code}, "it said: panic: assertion failed left: 6 right: 7"},
+		{"not formatted", handler, []uint64{code, text, 16}, "it said: panic: assertion failed"},
+		{"too long", handler, []uint64{code, text, 5000}, ""},
+		{"another closure", []string{"abort", "std::panicking::panic_with_hook", "app::run::{{closure}}"}, []uint64{code, text, 16}, ""},
+		{"no panic", nil, []uint64{code, text, 16}, ""},
+	} {
+		h := new(heap)
+		h.words(stack+0x200, c.locals...)
+		h.text(text, "assertion failed\n left: 6\nright: 7")
+		snap, th := stopped(t, h, c.frames...)
+		if got := rustDied(snap, th); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

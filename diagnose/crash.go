@@ -42,7 +42,7 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		inKernel(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		if sent(c, snap); c.Kind == report.CrashAbort {
-			c.Reasons = appendSaid(c.Reasons, lastWords(snap), uncaught(snap, th), goDied(snap, th))
+			c.Reasons = appendSaid(c.Reasons, lastWords(snap), uncaught(snap, th), goDied(snap, th), rustDied(snap, th))
 		}
 	case len(th.Frames) > 0 && ofMemory(f.Name):
 		memory(c, snap, th)

@@ -2,11 +2,7 @@ package diagnose
 
 import (
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -18,7 +14,8 @@ import (
 //     were made strings before (runtime/panic.go, preprintpanics).
 //   - runtime.throw and runtime.fatal print from a closure, which lies among their variables: code, and the message.
 func goDied(snap *target.Snapshot, th *report.Thread) (words string) {
-	for at := range closures(snap, th) {
+	ends := slices.IndexFunc(th.Frames, func(f report.Frame) bool { return f.Function == "runtime.throw" || f.Function == "runtime.fatal" })
+	for at := range variables(snap, th, ends) {
 		if words = closureSays(snap, at); words != "" {
 			return "it said: fatal error: " + words
 		}
@@ -35,33 +32,13 @@ func goDied(snap *target.Snapshot, th *report.Thread) (words string) {
 	return ""
 }
 
-// closures are the addresses of the variables of the function that ends a program of Go, from the innermost one on.
-func closures(snap *target.Snapshot, th *report.Thread) iter.Seq[uint64] {
-	ends := slices.IndexFunc(th.Frames, func(f report.Frame) bool {
-		return (f.Function == "runtime.throw" || f.Function == "runtime.fatal") && f.HasCFA
-	})
-	return func(yield func(uint64) bool) {
-		inner := ends
-		for inner > 0 && th.Frames[inner].CFA == th.Frames[ends].CFA { // inlined calls share their frame
-			inner--
-		}
-		if inner < 0 || !th.Frames[inner].HasCFA {
-			return
-		}
-		at, left := th.Frames[inner].CFA, maxSearched
-		for ; at < th.Frames[ends].CFA && left > 0 && yield(at); left-- {
-			at += uint64(snap.Arch.AddrSize)
-		}
-	}
-}
-
 // closureSays is the string that a closure at an address has captured.
 func closureSays(snap *target.Snapshot, at uint64) string {
 	code, _ := snap.Memory.Word(at)
 	if m, ok := snap.ModuleAt(code); !ok || m.Image == nil || m.Image.Segments.Code(m.ToImage(code)) == nil {
 		return ""
 	}
-	return goString(snap, at+uint64(snap.Arch.AddrSize))
+	return counted(snap, at+uint64(snap.Arch.AddrSize))
 }
 
 // What Go's types say of themselves (internal/abi/type.go): the size first, 64 bits further than two words the kind.
@@ -81,7 +58,7 @@ func interfaceSays(snap *target.Snapshot, at uint64) string {
 	switch kind &= goKinds; {
 	case !ok || !known || !constant || value == 0:
 	case kind == goStrings && size == 2*word:
-		return goString(snap, value)
+		return counted(snap, value)
 	case goInt <= kind && kind <= goUintptr && size <= word:
 		if v, ok := snap.Memory.Uint(value, int(size)); ok {
 			return integer(v, kind, size)
@@ -96,21 +73,4 @@ func integer(v, kind, size uint64) string {
 		return fmt.Sprint(int64(v<<shift) >> shift)
 	}
 	return fmt.Sprint(v)
-}
-
-// goString is a string of Go: its address and its length; "" for what no person reads.
-func goString(snap *target.Snapshot, at uint64) string {
-	text, _ := snap.Memory.Word(at)
-	n, _ := snap.Memory.Word(at + uint64(snap.Arch.AddrSize))
-	if n == 0 || n > maxMessage {
-		return ""
-	}
-	words := make([]byte, n)
-	if snap.Memory.Read(text, words) < len(words) || !utf8.Valid(words) {
-		return ""
-	}
-	if strings.ContainsFunc(string(words), func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) {
-		return ""
-	}
-	return strings.TrimSpace(string(words))
 }
