@@ -36,6 +36,7 @@ func Example() {
 	// Output:
 	// Thread 30978 (crashed): SIGSEGV
 	//     the program reads from 0x40 through a pointer that is NULL
+	//     a0 came from an argument of pack
 	//     command: usr/bin/netd
 	// #0  0x400007d0  pack+0x0                 netd.c:24
 	// #1  0x400008b0  on_route+0x6c            netd.c:32

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -106,6 +107,9 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		return
 	}
 	refused(c, snap, c.Code == "BUS_ADRALN" || ok && c.Code == "SI_KERNEL" && a.misaligned())
+	if ok && c.Address-a.addr < maxAccess && a.base != cpu.NoReg {
+		c.Reasons = appendSaid(c.Reasons, "", originOf(snap, f, &th.Regs, a.base))
+	}
 }
 
 // maxAccess is how far behind its first byte an access may fault: a store of many

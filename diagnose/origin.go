@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -38,6 +39,15 @@ const (
 // maxBefore bounds how many bytes of code in front of an instruction are looked at.
 const maxBefore = 4096
 
+// originOf says where the instruction at frame f's PC got a register's value, as a sentence; "" where the code does not tell.
+func originOf(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, reg cpu.Reg) string {
+	from := cameFrom(snap, f, regs, reg)
+	if from == "" {
+		return ""
+	}
+	return snap.Arch.RegName(reg) + " came from " + from
+}
+
 // cameFrom says where the instruction at frame f's PC got the value of a register: from a word of
 // memory whose address the code states, from memory that another register pointed to, from a call,
 // or from the caller of the function. The answer is "" where the code does not tell plainly: only
@@ -71,8 +81,11 @@ func cameFrom(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, reg c
 		}
 	}
 	o, written := from[reg]
-	if v, ok := regs.Lookup(o.base); o.kind == wordBy && ok {
-		if _, changed := from[o.base]; !changed {
+	if o.kind == wordBy {
+		if _, changed := from[o.base]; changed {
+			return ""
+		}
+		if v, ok := regs.Lookup(o.base); ok {
 			o = origin{kind: wordAt, val: (v + o.val) & arch.AddrMask()}
 		}
 	}
@@ -85,7 +98,7 @@ func cameFrom(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, reg c
 		return fmt.Sprintf("the word at %s%+d", arch.RegName(o.base), int64(o.val))
 	case written:
 		return ""
-	case atEntry && isArgument(arch, reg), !atEntry && call != "" && isResult(arch, reg):
+	case atEntry && isArgument(snap, reg), !atEntry && call != "" && isResult(snap, reg):
 		return call
 	}
 	return ""
@@ -121,7 +134,7 @@ func trace(arch *cpu.Arch, m *target.Module, in *cpu.Insn, from map[cpu.Reg]orig
 // loaded is the origin of a word that is read from memory. A literal lies in the code.
 func loaded(arch *cpu.Arch, m *target.Module, in *cpu.Insn, from map[cpu.Reg]origin) origin {
 	if in.Base == cpu.NoReg {
-		if v, ok := m.Image.Word(uint64(in.Imm)); ok {
+		if v, ok := m.Image.Word(m.ToImage(uint64(in.Imm))); ok {
 			return origin{kind: constant, val: v}
 		}
 		return origin{}
@@ -143,12 +156,12 @@ func straight(snap *target.Snapshot, f *report.Frame) (run []cpu.Insn, atEntry b
 	if f.Entry > pc || pc-f.Entry > maxBefore {
 		return nil, false
 	}
-	code := img.Segments.Code(f.Entry)
+	code, entry := img.Segments.Code(f.Entry), f.Module.ToTarget(f.Entry)
 	insns := make([]cpu.Insn, min(len(code), 2*maxBefore)/int(snap.Arch.InsnAlign))
-	insns = insns[:img.Arch.Decoder.Decode(code, f.Entry, f.Mode, insns)]
-	at, first, begin, last := f.Entry, 0, f.Entry, -1
+	insns = insns[:img.Arch.Decoder.Decode(code, entry, f.Mode, insns)]
+	at, first, begin, last := entry, 0, entry, -1
 	for i := range insns {
-		if at == pc {
+		if at == f.PC {
 			last = i
 			break
 		}
@@ -161,27 +174,45 @@ func straight(snap *target.Snapshot, f *report.Frame) (run []cpu.Insn, atEntry b
 		return nil, false // the decoding is out of step
 	}
 	for i := range insns {
-		if in := &insns[i]; in.Op == cpu.OpJump && in.Target > begin && in.Target <= pc {
+		if in := &insns[i]; in.Op == cpu.OpJump && in.Target > begin && in.Target <= f.PC {
 			return nil, false
 		}
 	}
 	return insns[first:last], first == 0
 }
 
-// nameAt is the function at an image address.
+// nameAt is the function at a target address.
 func nameAt(m *target.Module, addr uint64) string {
-	s, _ := m.Image.Symbols.At(addr)
+	s, _ := m.Image.Symbols.At(m.ToImage(addr))
 	return s.Name
 }
 
 // isArgument tells whether calls pass an argument in a register, isResult whether a call returns its
-// result there.
-func isArgument(arch *cpu.Arch, r cpu.Reg) bool {
-	name := arch.RegName(r)
-	return len(name) == 2 && name[1] >= '0' && name[1] <= '7' && (name[0] == 'a' || arch.Name == "arm" && name < "r4")
+// result there, by the processors' own conventions: Windows' is another one.
+func isArgument(snap *target.Snapshot, r cpu.Reg) bool {
+	switch name := snap.Arch.RegName(r); snap.Arch.Name {
+	case "x86_64":
+		return snap.OS != "Windows" && slices.Contains([]string{"rdi", "rsi", "rdx", "rcx", "r8", "r9"}, name)
+	case "aarch64":
+		return len(name) == 2 && "x0" <= name && name <= "x7"
+	case "arm":
+		return len(name) == 2 && "r0" <= name && name <= "r3"
+	case "i386":
+		return false // on the stack
+	default: // MIPS and RISC-V
+		return len(name) == 2 && "a0" <= name && name <= "a7"
+	}
 }
 
-func isResult(arch *cpu.Arch, r cpu.Reg) bool {
-	name := arch.RegName(r)
-	return name == "v0" || name == "r0" || name == "a0" && strings.HasPrefix(arch.Name, "riscv")
+func isResult(snap *target.Snapshot, r cpu.Reg) bool {
+	switch name := snap.Arch.RegName(r); snap.Arch.Name {
+	case "x86_64", "i386":
+		return name == "rax" || name == "eax"
+	case "aarch64":
+		return name == "x0"
+	case "arm":
+		return name == "r0"
+	default:
+		return name == "v0" || name == "a0" && strings.HasPrefix(snap.Arch.Name, "riscv")
+	}
 }

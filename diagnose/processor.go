@@ -64,8 +64,8 @@ func accessed(snap *target.Snapshot, th *report.Thread, a *access) string {
 	if a.base == cpu.NoReg || a.base == snap.Arch.PC {
 		return s
 	}
-	if from := cameFrom(snap, f, &th.Regs, a.base); from != "" {
-		return s + "; " + snap.Arch.RegName(a.base) + " came from " + from
+	if from := originOf(snap, f, &th.Regs, a.base); from != "" {
+		return s + "; " + from
 	}
 	return s + ", by " + snap.Arch.RegName(a.base)
 }

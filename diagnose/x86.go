@@ -3,6 +3,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -23,18 +24,13 @@ func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a a
 		if !isMemory {
 			continue
 		}
-		addr := uint64(m.Disp)
-		for _, part := range []struct {
-			reg   x86asm.Reg
-			scale uint8
-		}{{m.Base, 1}, {m.Index, m.Scale}} {
-			v, known := valueX86(part.reg, pc+uint64(insn.Len), regs, arch)
-			if !known {
-				return a, false
-			}
-			addr += v * uint64(part.scale)
+		base, known := valueX86(m.Base, pc+uint64(insn.Len), regs, arch)
+		index, also := valueX86(m.Index, 0, regs, arch)
+		if !known || !also {
+			return a, false
 		}
-		a = access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes), align: alignX86(&insn)}
+		a = access{how: directionX86(insn.Op, i), size: uint8(insn.MemBytes), align: alignX86(&insn), base: registerX86(m.Base, arch)}
+		a.addr = (uint64(m.Disp) + base + index*uint64(m.Scale)) & arch.AddrMask()
 		return a, m.Segment == 0 || m.Segment < x86asm.FS
 	}
 	return a, false
@@ -64,15 +60,17 @@ func valueX86(r x86asm.Reg, next uint64, regs *cpu.Registers, arch *cpu.Arch) (v
 	case x86asm.RIP, x86asm.EIP:
 		return next, true
 	}
+	return regs.Lookup(registerX86(r, arch))
+}
+
+// registerX86 is the number of a register, NoReg for none.
+func registerX86(r x86asm.Reg, arch *cpu.Arch) cpu.Reg {
 	name := strings.ToLower(r.String())
-	for i := range arch.Regs {
-		for _, n := range arch.Regs[i].Names {
-			if n == name {
-				return regs.Lookup(cpu.Reg(i))
-			}
-		}
+	i := slices.IndexFunc(arch.Regs, func(reg cpu.RegInfo) bool { return slices.Contains(reg.Names, name) })
+	if i < 0 {
+		return cpu.NoReg
 	}
-	return 0, false
+	return cpu.Reg(i)
 }
 
 // directionX86 is what an instruction does with a memory operand that is its argument
