@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPages runs every command that a page of docs shows, in order, each page in a folder of its own
@@ -72,6 +73,8 @@ func (s *session) run(t *testing.T, dir, path string) {
 			t.Skip("there is no ", word)
 		}
 	}
+	begun := time.Now()
+	defer func() { t.Logf("%4d ms  %s", time.Since(begun).Milliseconds(), s.command) }()
 	cmd := exec.Command("sh", "-c", s.command)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), path, "NO_COLOR=1")
 	got, err := cmd.CombinedOutput()
