@@ -37,13 +37,20 @@ func appendThread(dst []byte, v *threadView) []byte {
 }
 
 func appendFrame(dst []byte, v *frameView) []byte {
-	dst = appendMarkup(dst, `<details class="frame {}" data-frame="{}"><summary title="{}"><span class="n">{}</span><span class="name">{}`,
-		v.Trust, strconv.Itoa(v.Number), v.Evidence, strconv.Itoa(v.Number), v.Name)
+	dst = appendMarkup(dst, `<details class="frame {}" data-frame="{}"><summary title="{}"><span class="n">{}</span><span class="name"`,
+		v.Trust, strconv.Itoa(v.Number), v.Evidence, strconv.Itoa(v.Number))
+	if v.Function != "" {
+		dst = appendMarkup(dst, ` title="{}"`, v.Function)
+	}
+	dst = appendMarkup(dst, ">{}", v.Name)
 	for _, in := range v.Inlines {
 		dst = appendMarkup(dst, ` <i title="{}">← {}</i>`, in.Place, in.Name)
 	}
 	dst = appendMarkup(dst, `</span><span class="place">{}</span><span class="trust">{}</span></summary>`+"\n", v.Place, v.Tag)
 	dst = appendMarkup(dst, `<dl><dt>address<dd class="hex">{}`, v.PC)
+	if v.Function != "" {
+		dst = appendMarkup(dst, "<dt>function<dd>{}", v.Function)
+	}
 	if v.CFA != "" {
 		dst = appendMarkup(dst, `<dt>CFA<dd class="hex">{}`, v.CFA)
 	}

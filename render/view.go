@@ -34,13 +34,13 @@ type (
 		Stack                string
 	}
 	frameView struct {
-		Number                            int
-		PC, CFA, Name, Place, Module, Tag string
-		Trust, Method, Checks, Evidence   string
-		Inlines                           []inlineView
-		Variables                         []variableView
-		Excerpt                           []lineView
-		Tried                             []attemptView
+		Number                                      int
+		PC, CFA, Name, Function, Place, Module, Tag string // Function is the name in full, where Name is shorter
+		Trust, Method, Checks, Evidence             string
+		Inlines                                     []inlineView
+		Variables                                   []variableView
+		Excerpt                                     []lineView
+		Tried                                       []attemptView
 	}
 	inlineView struct{ Name, Place string }
 	lineView   struct {
@@ -158,6 +158,9 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String() + ", " + f.Method.Means(), Checks: strings.Join(f.Checks.Means(), "; ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
+	if short := shortName(v.Name, maxName); short != v.Name {
+		v.Name, v.Function = short, v.Name
+	}
 	if f.HasCFA {
 		v.CFA = address(f.CFA, digits)
 	}
@@ -165,7 +168,7 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 		v.Module = f.Module.Name
 	}
 	for _, in := range f.Inlines {
-		v.Inlines = append(v.Inlines, inlineView{orUnknown(in.Function), place(in.File, f.Dir, in.Line)})
+		v.Inlines = append(v.Inlines, inlineView{shortName(orUnknown(in.Function), maxName), strings.TrimSpace(orUnknown(in.Function) + " " + place(in.File, f.Dir, in.Line))})
 	}
 	if d := f.Details; d != nil {
 		v.Variables, v.Excerpt = viewVariables(d), viewExcerpt(arch, d, digits)

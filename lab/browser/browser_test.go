@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +162,35 @@ func TestIcicle(t *testing.T) {
 	run(t, ctx, chromedp.SendKeys("#search", "mid_b", chromedp.ByQuery))
 	if s := eval[string](t, ctx, `document.getElementById("found").value`); s == "" || s[0] < '1' || s[0] > '9' {
 		t.Errorf("found %q", s)
+	}
+	run(t, ctx, chromedp.EmulateViewport(360, 800))
+	if w := eval[int](t, ctx, `document.documentElement.scrollWidth`); w > 360 {
+		t.Errorf("the page is %d pixels wide on a screen of 360", w)
+	}
+}
+
+// TestSearch: what is searched for is marked, threads without it go; what is shown is copied as text.
+func TestSearch(t *testing.T) {
+	ctx := show(t, ".frame", "bt", "-f", "html", "--sysroot", "testdata/x86_64-threads/modules", "testdata/x86_64-threads/core.gz")
+	const shown = `document.querySelectorAll(".thread:not(.away)").length`
+	if n := eval[int](t, ctx, shown); n < 3 {
+		t.Fatalf("%d threads", n)
+	}
+	run(t, ctx, chromedp.SendKeys(".tools input", "tree_walk", chromedp.ByQuery))
+	if n, hits := eval[int](t, ctx, shown), eval[int](t, ctx, `document.querySelectorAll(".frame.hit").length`); n != 1 || hits != 4 {
+		t.Errorf("tree_walk: %d threads, %d frames, want 1 and 4", n, hits)
+	}
+	run(t, ctx, chromedp.Evaluate(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }`, nil),
+		chromedp.Click(".tools button", chromedp.ByQuery))
+	text := eval[string](t, ctx, `window.copied`)
+	for _, want := range []string{"through a pointer that is NULL", "Thread 17144 crashed\n#0   0x0000563b787f92b7 visit+0x7", "server.c:68\n#1", "stop: root"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in what was copied:\n%s", want, text)
+		}
+	}
+	run(t, ctx, chromedp.Evaluate(`(() => { const input = document.querySelector(".tools input"); input.value = ""; input.dispatchEvent(new Event("input")); })()`, nil))
+	if n := eval[int](t, ctx, shown); n < 3 {
+		t.Errorf("an empty search shows %d threads", n)
 	}
 	run(t, ctx, chromedp.EmulateViewport(360, 800))
 	if w := eval[int](t, ctx, `document.documentElement.scrollWidth`); w > 360 {
