@@ -6,7 +6,7 @@
     (gdb) set backsight-unwinder on    bt, up, finish go by Backsight's rules, too
 
 The program backsight is looked for in PATH, or where the variable BACKSIGHT of the environment says.
-A core file is handed over as it is. Of a live process or a remote target, the selected thread's
+A core file is handed over as it is, with GDB's `set sysroot` and `set debug-file-directory`. Of a live process or a remote target, the selected thread's
 registers and the stack above its stack pointer are. Needs GDB 11 or later with Python.
 """
 
@@ -14,6 +14,7 @@ import base64
 import json
 import os
 import re
+import struct
 import subprocess
 
 import gdb
@@ -50,17 +51,60 @@ def core_file():
     return m.group(1) if m else None
 
 
-def bias():
-    """By how much the executable was moved: a position-independent one lies anywhere."""
+def elf(path):
+    """The address of an ELF file's section .text, or None, and that of its entry point."""
+    with open(path, "rb") as f:
+        data = f.read()
+    if data[:4] != b"\x7fELF":
+        return None, None
+    wide, order = data[4] == 2, ">" if data[5] == 2 else "<"
+    word = "Q" if wide else "I"
+    entry, _, sections = struct.unpack_from(order + 3 * word, data, 24)
+    size, count, names = struct.unpack_from(order + "3H", data, 58 if wide else 46)
+    header = order + "II" + 4 * word  # sh_name, sh_type, sh_flags, sh_addr, sh_offset, sh_size
+    try:
+        strings = struct.unpack_from(header, data, sections + names * size)[4]
+        for i in range(count):
+            name, _, _, addr, _, _ = struct.unpack_from(header, data, sections + i * size)
+            if data[strings + name:].startswith(b".text\0"):
+                return addr, entry
+    except struct.error:
+        pass  # no section headers, or cut ones
+    return None, entry
+
+
+class Image:
+    """A binary of the program being debugged: its path, and by how much it was moved."""
+
+    def __init__(self, path, bias, lo=0, hi=1 << 64):
+        self.path, self.bias, self.lo, self.hi = path, bias, lo, hi
+
+
+def images():
+    """The libraries, and last the executable. A position-independent one lies anywhere."""
+    found = []
+    for line in gdb.execute("info sharedlibrary", to_string=True).splitlines():
+        m = re.match(r"(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+\w+(?: \(\*\))?\s+(.*)", line)
+        if not m or not os.path.exists(m.group(3)):
+            continue
+        text, _ = elf(m.group(3))
+        if text is not None:
+            lo, hi = int(m.group(1), 16), int(m.group(2), 16)
+            found.append(Image(m.group(3), lo - text, lo, hi))
     m = re.search(r"Entry point: (0x[0-9a-f]+)", gdb.execute("info files", to_string=True))
-    with open(executable(), "rb") as f:
-        head = f.read(32)
-    if not m or head[:4] != b"\x7fELF":
-        return 0
-    size, order = (8, "little") if head[4] == 2 else (4, "little")
-    if head[5] == 2:
-        order = "big"
-    return int(m.group(1), 16) - int.from_bytes(head[24:24 + size], order)
+    _, entry = elf(executable())
+    return found + [Image(executable(), int(m.group(1), 16) - entry if m and entry is not None else 0)]
+
+
+def places():
+    """GDB's own folders of binaries and debug files, as flags of backsight."""
+    flags, root = [], gdb.parameter("sysroot")
+    if root and not root.startswith("target:") and root != "/":
+        flags += ["--sysroot", root]
+    for folder in (gdb.parameter("debug-file-directory") or "").split(os.pathsep):
+        if os.path.isdir(folder):
+            flags += ["--debug-dir", folder]
+    return flags
 
 
 def registers(frame):
@@ -104,7 +148,7 @@ def snapshot():
         "arch": arch, "endian": "big" if big else "little",
         "regs": {k: hex(v) for k, v in regs.items()},
         "memory": [{"base": hex(base), "bytes": base64.b64encode(data).decode()}],
-        "images": [{"path": executable(), "bias": hex(bias())}],
+        "images": [{"path": i.path, "bias": hex(i.bias)} for i in images()],
     }).encode()
 
 
@@ -115,7 +159,7 @@ class Backtrace(gdb.Command):
         super().__init__("backsight", gdb.COMMAND_STACK)
 
     def invoke(self, argument, from_tty):
-        flags = gdb.string_to_argv(argument)
+        flags = places() + gdb.string_to_argv(argument)
         core = core_file()
         if core:
             gdb.write(run(["bt", "--exe", executable()] + flags + [core]))
@@ -124,7 +168,7 @@ class Backtrace(gdb.Command):
 
 
 class Rules:
-    """The rules of an executable, from `backsight table --format json`."""
+    """The rules of a binary, from `backsight table --format json`."""
 
     def __init__(self, path):
         table = json.loads(run(["table", "--format", "json", path]))
@@ -153,24 +197,32 @@ class FrameID:
 
 
 class Unwinder(gdb.unwinder.Unwinder):
-    """Unwinds the executable's frames by Backsight's rules."""
+    """Unwinds the frames of the executable and its libraries by Backsight's rules."""
 
     def __init__(self):
         super().__init__("backsight")
         self.tables = {}
+        self.images = {}  # of the process or core
         self.returns = set()  # (PC, CFA) of the callers found: they wait for a call
+
+    def image(self, pc):
+        """The binary at an address. Libraries come and go with the program."""
+        now = (gdb.current_progspace().filename, len(gdb.objfiles()))
+        if now not in self.images:
+            self.images = {now: images()}
+        return next(i for i in self.images[now] if i.lo <= pc < i.hi)
 
     def __call__(self, frame):
         if not switch.value:
             return None
-        pc, path = self.pc(frame), gdb.current_progspace().filename
-        if not path:
+        if not gdb.current_progspace().filename:
             return None
-        if path not in self.tables:
-            self.tables[path] = Rules(path)
-        pc -= bias_of(path)
+        pc = self.pc(frame)
+        image = self.image(pc)
+        if image.path not in self.tables:
+            self.tables[image.path] = Rules(image.path)
         waits = (pc, self.sp(frame)) in self.returns
-        rule = self.tables[path].at(pc - 1 if waits else pc)
+        rule = self.tables[image.path].at(pc - image.bias - (1 if waits else 0))
         if rule is None or "cfa" not in rule:
             return None
         try:
@@ -194,7 +246,7 @@ class Unwinder(gdb.unwinder.Unwinder):
         for name, v in saved.items():
             kind = frame.read_register(name).type
             info.add_saved_register(name, gdb.Value(v & (1 << 8 * kind.sizeof) - 1).cast(kind))
-        self.returns.add((ra - bias_of(gdb.current_progspace().filename), cfa))
+        self.returns.add((ra, cfa))
         return info
 
     def value(self, frame, how, cfa):
@@ -227,22 +279,13 @@ class Unwinder(gdb.unwinder.Unwinder):
         return self.register(frame, "sp")
 
 
-biases = {}
-
-
-def bias_of(path):
-    if path not in biases:
-        biases[path] = bias()
-    return biases[path]
-
-
 class Switch(gdb.Parameter):
     """Whether GDB's own commands unwind by Backsight's rules.
 
-    The rules of the executable are made when they are first needed, which takes some seconds for a
+    The rules of a binary are made when they are first needed, which takes some seconds for a
     megabyte of code."""
 
-    set_doc = "Set whether bt, up, down and finish unwind the executable by Backsight's rules."
+    set_doc = "Set whether bt, up, down and finish unwind by Backsight's rules."
     show_doc = "Show whether GDB unwinds by Backsight's rules."
 
     def __init__(self):

@@ -110,3 +110,56 @@ func wholeChain(text string, want []uint64) bool {
 	}
 	return true
 }
+
+// TestPluginLibraries: inside GDB, over a process, a position-independent program and a library of its own, both without tables, are
+// unwound, into a libc that has tables.
+func TestPluginLibraries(t *testing.T) {
+	for _, tool := range []string{"gdb", "gcc", "strip"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("there is no ", tool)
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"deep.c": "void deep(int n, void (*f)(void)) { volatile int a[40]; a[n] = n; if (n > 0) deep(n - 1, f); else f(); a[n]++; }",
+		"main.c": "#include <stdlib.h>\nvoid deep(int, void (*)(void));\nstatic void boom(void) { abort(); }\n" +
+			"int work(int n) { volatile int c[20]; c[n] = n; deep(n, boom); return c[n]; }\nint main(void) { return work(3) + 1; }",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const bare = "gcc -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer -fno-optimize-sibling-calls "
+	for _, c := range []string{bare + "-fPIC -shared -o libdeep.so deep.c", bare + "-pie -fPIE -o main main.c -L. -ldeep -Wl,-rpath," + dir, "strip main libdeep.so",
+		"go build -o backsight github.com/backsight/backsight/cmd/backsight"} {
+		words := strings.Fields(c)
+		cmd := exec.Command(words[0], words[1:]...)
+		if cmd.Dir = dir; words[0] == "go" {
+			cmd.Dir, cmd.Args[3] = "", filepath.Join(dir, "backsight")
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", c, err, out)
+		}
+	}
+	cmd := exec.Command("gdb", "-nx", "-batch", "-ex", "file main", "-ex", "run", "-x", plugin(t), "-ex", "set backsight-unwinder on", "-ex", "bt", "-ex", "echo OURS\\n", "-ex", "backsight --color never")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BACKSIGHT="+filepath.Join(dir, "backsight"))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "SIGABRT") {
+		t.Skipf("GDB cannot run a program here: %v\n%s", err, out)
+	}
+	theirs, ours, _ := strings.Cut(string(out), "OURS\n")
+	for text, name := range map[string]string{theirs: "bt by our rules", ours: "backsight"} {
+		if deep := strings.Count(text, " in deep ") + strings.Count(text, " deep+0x"); deep != 4 || !strings.Contains(text, "__libc_start") {
+			t.Errorf("%s has %d of 4 calls of the library, or does not come to main's caller:\n%s", name, deep, text)
+		}
+	}
+}
+
+// plugin is the path of the plugin.
+func plugin(t *testing.T) string {
+	path, err := filepath.Abs("../../contrib/gdb/backsight.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
