@@ -28,7 +28,9 @@ func (o *tableOptions) checked(ctx context.Context, stdout io.Writer, p *progres
 		return err
 	}
 	defer closed()
+	stop := p.while("comparing the tables of " + displayName(path) + " with its code")
 	r, err := backsight.CheckTables(ctx, img, nil)
+	stop()
 	if err != nil {
 		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
 	}

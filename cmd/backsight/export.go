@@ -53,7 +53,9 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 		return err
 	}
 	defer closed()
+	stop := p.while("analysing " + displayName(path))
 	rules, err := backsight.ListRules(ctx, img, o.sources...)
+	stop()
 	switch {
 	case img.Files.Err() != nil || ctx.Err() != nil:
 		return &failure{exitNone, err}

@@ -65,7 +65,7 @@ With --format, the rules are written for other programs:
 			if o.format != "" || o.section != "" {
 				return o.export(c.Context(), stdout, newProgress(stderr), args[0])
 			}
-			return o.run(c.Context(), stdout, args[0])
+			return o.run(c.Context(), stdout, newProgress(stderr), args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -83,14 +83,16 @@ With --format, the rules are written for other programs:
 	return cmd
 }
 
-func (o *tableOptions) run(ctx context.Context, stdout io.Writer, path string) error {
+func (o *tableOptions) run(ctx context.Context, stdout io.Writer, p *progress, path string) error {
 	img, closed, err := o.image(ctx, func(string) {}, path)
 	if err != nil {
 		return err
 	}
 	defer closed()
 	start := time.Now()
+	stop := p.while("compiling " + displayName(path))
 	t, err := backsight.CompileTable(img, o.sources...)
+	stop()
 	if img.Files.Err() != nil {
 		return &failure{exitNone, err}
 	}
