@@ -119,3 +119,17 @@ func TestArguments(t *testing.T) {
 		t.Errorf("a local variable in\n%s", text)
 	}
 }
+
+// TestWrapped: on a terminal, sentences below a title keep their words whole; elsewhere each is a line.
+func TestWrapped(t *testing.T) {
+	r := sample(t)
+	r.Threads[0].Reasons = []string{"a function pointer that points to no code was called; where it came from, the code does not tell"}
+	const whole, wrapped = "\n    a function pointer that points to no code was called; where it came from, the code does not tell\n",
+		"\n    a function pointer that points to no code was called;\n    where it came from, the code does not tell\n"
+	if text := string(render.AppendText(nil, r, render.Style{})); !strings.Contains(text, whole) {
+		t.Errorf("no %q in\n%s", whole, text)
+	}
+	if text := string(render.AppendText(nil, r, render.Style{Width: 60})); !strings.Contains(text, wrapped) {
+		t.Errorf("no %q in\n%s", wrapped, text)
+	}
+}

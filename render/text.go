@@ -115,6 +115,16 @@ const maxLegend = 110
 
 func (t *text) line(s string) { t.b = append(appendText(t.b, s), '\n') }
 
+// sentence writes a line that begins at a column, on a terminal no wider than that, so that words stay whole.
+func (t *text) sentence(column int, s string) {
+	t.pad(column)
+	if width := t.style.Width; width > 2*column {
+		t.b = appendWrapped(t.b, Text(s), column, width)
+		return
+	}
+	t.line(s)
+}
+
 func (t *text) colored(color, s string) {
 	if !t.style.Color || color == "" {
 		t.b = appendText(t.b, s)

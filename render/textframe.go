@@ -183,10 +183,10 @@ func (t *frameTable) row(n int, r *row) {
 
 // found writes how a frame was found, what speaks for it, and what was tried.
 func (t *frameTable) found(f *report.Frame, tried []report.Attempt) {
-	t.b = fmt.Appendf(t.b, "      %s, %s: %s", f.Method, f.Trust, strings.Join(f.Checks.Means(), "; "))
+	says := fmt.Sprintf("%s, %s: %s", f.Method, f.Trust, strings.Join(f.Checks.Means(), "; "))
 	if f.Cap != unwind.NotCapped {
-		t.b = fmt.Appendf(t.b, "; %s", f.Cap)
+		says += fmt.Sprintf("; %s", f.Cap)
 	}
-	t.b = append(t.b, '\n')
+	t.sentence(6, says)
 	t.attempts(tried)
 }

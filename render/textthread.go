@@ -59,25 +59,26 @@ func (t *threadText) header() {
 	t.b = append(t.b, '\n')
 }
 
+// reasonColumn is where the lines below a thread's title begin.
+const reasonColumn = 4
+
 // reasons writes why the thread crashed, a line each.
 func (t *threadText) reasons() {
 	r, th := t.r, t.th
 	for _, s := range th.Reasons {
-		t.b = append(t.b, "    "...)
-		t.line(s)
+		t.sentence(reasonColumn, s)
 	}
 	if r.Crash == nil || !th.Crashed || r.Snapshot.Fault.Thread != th.ID {
 		return
 	}
 	for i, s := range r.Crash.Reasons {
-		t.b = append(t.b, "    "...)
 		if i == 0 && r.Crash.Code != "" {
 			s += " (" + r.Crash.Code + ")"
 		}
-		t.line(s)
+		t.sentence(reasonColumn, s)
 	}
 	if r.Snapshot.Command != "" {
-		t.line("    command: " + r.Snapshot.Command)
+		t.sentence(reasonColumn, "command: "+r.Snapshot.Command)
 	}
 	if r.Snapshot.Time != "" {
 		t.line("    time: " + r.Snapshot.Time)
