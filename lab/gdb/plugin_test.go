@@ -114,7 +114,36 @@ func wholeChain(text string, want []uint64) bool {
 // TestPluginLibraries: inside GDB, over a process, a position-independent program and a library of its own, both without tables, are
 // unwound, into a libc that has tables.
 func TestPluginLibraries(t *testing.T) {
-	for _, tool := range []string{"gdb", "gcc", "strip"} {
+	out := debugged(t, "gdb", "-nx", "-batch", "-ex", "file main", "-ex", "run", "-x", plugin(t, "gdb"), "-ex", "set backsight-unwinder on", "-ex", "bt", "-ex", "echo OURS\\n",
+		"-ex", "backsight --color never")
+	theirs, ours, _ := strings.Cut(out, "OURS\n")
+	wholeToLibc(t, "bt by our rules", theirs)
+	wholeToLibc(t, "backsight", ours)
+}
+
+// TestPluginLLDB: the same by the command inside LLDB.
+func TestPluginLLDB(t *testing.T) {
+	for _, name := range []string{"lldb", "lldb-14"} {
+		if _, err := exec.LookPath(name); err == nil {
+			wholeToLibc(t, "backsight", debugged(t, name, "-b", "-o", "command script import "+plugin(t, "lldb"), "-o", "run", "-k", "backsight --color never", "main"))
+			return
+		}
+	}
+	t.Skip("there is no lldb")
+}
+
+// wholeToLibc tells whether a backtrace of the program of debugged comes to main's caller.
+func wholeToLibc(t *testing.T, name, text string) {
+	t.Helper()
+	if deep := strings.Count(text, " in deep ") + strings.Count(text, " deep+0x"); deep != 4 || !strings.Contains(text, "__libc_start") {
+		t.Errorf("%s has %d of 4 calls of the library, or does not come to main's caller:\n%s", name, deep, text)
+	}
+}
+
+// debugged is what a debugger prints of a program without tables that its library aborts, which lies in its folder.
+func debugged(t *testing.T, debugger ...string) string {
+	t.Helper()
+	for _, tool := range []string{debugger[0], "gcc", "strip"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("there is no ", tool)
 		}
@@ -129,35 +158,31 @@ func TestPluginLibraries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	program := filepath.Join(dir, "backsight")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/backsight").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	const bare = "gcc -O1 -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer -fno-optimize-sibling-calls "
-	for _, c := range []string{bare + "-fPIC -shared -o libdeep.so deep.c", bare + "-pie -fPIE -o main main.c -L. -ldeep -Wl,-rpath," + dir, "strip main libdeep.so",
-		"go build -o backsight github.com/backsight/backsight/cmd/backsight"} {
+	for _, c := range []string{bare + "-fPIC -shared -o libdeep.so deep.c", bare + "-pie -fPIE -o main main.c -L. -ldeep -Wl,-rpath," + dir, "strip main libdeep.so"} {
 		words := strings.Fields(c)
 		cmd := exec.Command(words[0], words[1:]...)
-		if cmd.Dir = dir; words[0] == "go" {
-			cmd.Dir, cmd.Args[3] = "", filepath.Join(dir, "backsight")
-		}
+		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", c, err, out)
 		}
 	}
-	cmd := exec.Command("gdb", "-nx", "-batch", "-ex", "file main", "-ex", "run", "-x", plugin(t), "-ex", "set backsight-unwinder on", "-ex", "bt", "-ex", "echo OURS\\n", "-ex", "backsight --color never")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BACKSIGHT="+filepath.Join(dir, "backsight"))
+	cmd := exec.Command(debugger[0], debugger[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "BACKSIGHT="+program)
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "SIGABRT") {
-		t.Skipf("GDB cannot run a program here: %v\n%s", err, out)
+	if err != nil || !strings.Contains(string(out), "SIGABRT") || strings.Contains(string(out), "No module named 'lldb.") {
+		t.Skipf("%s cannot run a program here: %v\n%s", debugger[0], err, out)
 	}
-	theirs, ours, _ := strings.Cut(string(out), "OURS\n")
-	for text, name := range map[string]string{theirs: "bt by our rules", ours: "backsight"} {
-		if deep := strings.Count(text, " in deep ") + strings.Count(text, " deep+0x"); deep != 4 || !strings.Contains(text, "__libc_start") {
-			t.Errorf("%s has %d of 4 calls of the library, or does not come to main's caller:\n%s", name, deep, text)
-		}
-	}
+	return string(out)
 }
 
-// plugin is the path of the plugin.
-func plugin(t *testing.T) string {
-	path, err := filepath.Abs("../../contrib/gdb/backsight.py")
+// plugin is the path of a debugger's plugin.
+func plugin(t *testing.T, debugger string) string {
+	path, err := filepath.Abs("../../contrib/" + debugger + "/backsight.py")
 	if err != nil {
 		t.Fatal(err)
 	}
