@@ -37,8 +37,8 @@ func appendThread(dst []byte, v *threadView) []byte {
 }
 
 func appendFrame(dst []byte, v *frameView) []byte {
-	dst = appendMarkup(dst, `<details class="frame {}" data-frame="{}"><summary title="{}"><span class="n">{}</span><span class="name"`,
-		v.Trust, strconv.Itoa(v.Number), v.Evidence, strconv.Itoa(v.Number))
+	dst = appendMarkup(dst, `<details class="frame {}" data-frame="{}"><summary title="{}, {}: {}"><span class="n">{}</span><span class="name"`,
+		v.Trust, strconv.Itoa(v.Number), v.Method, v.Trust, v.Checks, strconv.Itoa(v.Number))
 	if v.Function != "" {
 		dst = appendMarkup(dst, ` title="{}"`, v.Function)
 	}

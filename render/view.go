@@ -36,7 +36,7 @@ type (
 	frameView struct {
 		Number                                      int
 		PC, CFA, Name, Function, Place, Module, Tag string // Function is the name in full, where Name is shorter
-		Trust, Method, Checks, Evidence             string
+		Trust, Method, Checks                       string
 		Inlines                                     []inlineView
 		Variables                                   []variableView
 		Excerpt                                     []lineView
@@ -157,7 +157,6 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	tag, _ := doubt(f)
 	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String() + ", " + f.Method.Means(), Checks: strings.Join(f.Checks.Means(), "; ")}
-	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if short := shortName(v.Name, maxName); short != v.Name {
 		v.Name, v.Function = short, v.Name
 	}
