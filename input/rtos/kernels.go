@@ -24,7 +24,7 @@ func stateReaders() []stateReader {
 		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: nameAt{word: 8}, read: statesThreadX},
 		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: nameAt{word: -13}, read: statesRTX},
 		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
-		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
+		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, learn: marksChibiOS, read: statesChibiOS},
 		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
 		{kernel: nuttX, name: nameAt{side: 1}, is: areNuttX, learn: marksNuttX, read: statesNuttX},
 		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
