@@ -15,6 +15,7 @@ const (
 	zephyr   = "Zephyr"
 	nuttX    = "NuttX"
 	riot     = "RIOT"
+	mynewt   = "Mynewt"
 )
 
 // stateReaders are asked in order, until one knows the control blocks. NuttX' before 10.3 are known by their layout alone (nuttx.go).
@@ -26,6 +27,7 @@ func stateReaders() []stateReader {
 		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, learn: marksChibiOS, read: statesChibiOS},
 		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
+		{kernel: mynewt, name: nameAt{word: mynewtName}, is: areMynewt, learn: marksMynewt, read: statesMynewt},
 		{kernel: nuttX, name: nameAt{side: 1}, is: areNuttX, learn: marksNuttX, read: statesNuttX},
 		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
@@ -67,6 +69,11 @@ func layouts() []layout {
 		// RIOT, cpu/cortexm_common/thread_arch.c: as FreeRTOS, ARM_CM4F; Cortex-M0.
 		{kernel: riot, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
 		{kernel: riot, cpus: "arm", micro: true, saved: words("r8-r11 r4-r7 exc frame")},
+		// Mynewt, kernel/os/src/arch: cortex_m3, and cortex_m0; cortex_m4, cortex_m7 and, with the bit of EXC_RETURN alone, cortex_m33
+		// with floating point.
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("ftype r4-r11 floats frame")},
 		// ThreadX, cortex_m0.
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
 		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
@@ -99,6 +106,8 @@ func layouts() []layout {
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra tp t0-t6 a0-a7 pc mstatus -"), after: words("s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra gp tp t0-t6 a0-a7 pc mstatus"), after: words("s0-s11")},
+		// Mynewt, kernel/os/src/arch/rv32imac/ctx.s.
+		{kernel: mynewt, cpus: "riscv32", saved: words("pc s0-s11 ra - - t0-t6 a0-a7")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}, freeRTOSRISCV()...)

@@ -21,7 +21,7 @@ type layout struct {
 	embedded bool
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
 	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
+	// flag does, "ftype" for the one bit of EXC_RETURN that says so, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
 	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
@@ -207,6 +207,10 @@ func (c *compiled) accepts(it item, v uint64, ctx *registers, t *told) bool {
 	case "mstatus":
 		t.mstatus = v
 		return machineMode(v)
+	case "ftype":
+		const basic = 1 << 4
+		t.ret = cortexm.ExcReturn(0xffff_ffed | v)
+		return v&^basic == 0
 	case "flag":
 		if v == 1 {
 			t.ret = 0xffff_ffed

@@ -92,6 +92,12 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			} else {
 				put(0xffff_fffd)
 			}
+		case "ftype":
+			if extended {
+				put(0)
+			} else {
+				put(0x10)
+			}
 		case "flag":
 			if extended {
 				put(1)
