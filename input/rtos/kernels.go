@@ -127,5 +127,6 @@ func freeRTOSRISCV() (out []layout) {
 				owned: set.embedded || strings.HasPrefix(form, "pc mstatus")})
 		}
 	}
-	return out
+	// ESP-IDF, components/riscv/include/riscv/rvruntime-frames.h, as far as the entry of interrupts saves that.
+	return append(out, layout{kernel: freeRTOS, cpus: "riscv32", owned: true, saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")})
 }

@@ -180,6 +180,7 @@ func TestFreeRTOS(t *testing.T) {
 		{"RV64, 11.3, floating point", rv64, "pc mstatus fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
 		{"RV32, 11.3, floating point", rv32, "pc mstatus fs4 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
 		{"RV64, 11.3, vectors", rv64, "pc mstatus vs16 fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
+		{"ESP-IDF", rv32, "pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6", never},
 		{"RV32E", archOf(riscv.Archs(), "ilp32e"), "pc ra t0-t2 s0-s1 a0-a5 nesting mstatus", never},
 		{"RV32E, 11.3", archOf(riscv.Archs(), "ilp32e"), "pc mstatus ra t0-t2 s0-s1 a0-a5 nesting", never},
 	} {
