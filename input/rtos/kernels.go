@@ -52,8 +52,8 @@ func layouts() []layout {
 		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
 		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first; with MPU before 10.6: CONTROL.
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- - - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("context - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("context - - exc r4-r11 floats frame")},
 		// FreeRTOS with MPU since 10.6, in the control block with a copy of the frame: ARM_CM33; with keys for signed
 		// return addresses behind; ARM_CM3_MPU, ARM_CM4_MPU; ARM_CM0.
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
@@ -61,7 +61,7 @@ func layouts() []layout {
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
 		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
-		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
+		{kernel: rtThread, cpus: "arm", micro: true, saved: words("context exc - - r4-r11 floats frame")},
 		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
 		// cortex_m3 and later: LR, then s16–s31 below r4–r11.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},

@@ -20,7 +20,7 @@ type layout struct {
 	// embedded: of RV32E.
 	embedded bool
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
-	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
+	// many of them, "context" for the secure context's number, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
 	// flag does, "ftype" for the one bit of EXC_RETURN that says so, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
 	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
@@ -89,6 +89,7 @@ type told struct {
 	ret     cortexm.ExcReturn
 	mstatus uint64
 	copied  uint64 // where the copy of a frame is
+	secure  bool   // the task has called the secure world
 }
 
 // compiled is a layout for one processor: no names are looked up any more.
@@ -198,7 +199,10 @@ func (c *compiled) accepts(it item, v uint64, ctx *registers, t *told) bool {
 	switch it.kind {
 	case "exc":
 		t.ret = cortexm.ExcReturn(v)
-		return c.resumesBy(t.ret)
+		return c.resumesBy(t.ret) && !(t.secure && t.ret.Secure()) // the frame is on the secure stack
+	case "context":
+		const most = 1 << 8 // in place of the number there may be the stack's limit
+		t.secure = v > 0 && v < most
 	case "zero":
 		return v == 0
 	case "nesting":

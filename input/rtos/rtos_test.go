@@ -116,7 +116,7 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			}
 		case "cpsr":
 			put(0x6000_001f)
-		case "zero", "nesting":
+		case "zero", "nesting", "context":
 			put(0)
 		case "psp":
 			put(top - 32)
@@ -199,6 +199,21 @@ func TestFreeRTOS(t *testing.T) {
 				t.Errorf("%s: SP of %s is %#x, want %#x", c.name, task.Name, sp, want)
 			}
 		}
+	}
+}
+
+// TestTrustZone: a task that was preempted in the secure world has its frame on the secure stack, which is not here; what lies on its own
+// stack is older, however much that looks like a context.
+func TestTrustZone(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	layFreeRTOS(m, words("context - exc r4-r11 floats frame"), func(int) bool { return false })
+	k, _ := Find(t.Context(), m.snapshot())
+	if len(k.Tasks) != 3 || k.Tasks[1].Regs.Known == 0 {
+		t.Fatal(summary(k))
+	}
+	m.put(k.Tasks[1].saved, 1, k.Tasks[1].Stack.Lo, 0xffff_fffd)
+	if k, _ = Find(t.Context(), m.snapshot()); len(k.Tasks) != 3 || k.Tasks[1].Name != "log" || k.Tasks[1].Regs.Known != 0 || k.Tasks[0].Regs.Known == 0 {
+		t.Error(summary(k))
 	}
 }
 
