@@ -10,14 +10,15 @@ import (
 // agree marks tasks whose contexts nothing proves. A kernel that switches by calls keeps no status word, and any words of which one
 // lies behind a call look like such a context. But who waits has called the kernel's switch, or a function that ends in a jump there:
 // a context of another call is what somebody wrote over it.
-func (s *search) agree(tasks []Task, l *compiled) {
-	if l.checked() || l.has(s.code.snap.Arch.LR) {
-		return
-	}
+func (s *search) agree(tasks []Task) {
 	reached := make([][]uint64, len(tasks)) // by task
 	votes, most, called := make(map[uint64]int), uint64(0), 0
 	for i := range tasks {
-		if reached[i] = s.code.reaches(tasks[i].Regs.Val[s.code.snap.Arch.PC]); len(reached[i]) > 0 {
+		regs := &tasks[i].Regs
+		if regs.Known.Has(s.code.snap.Arch.LR) {
+			continue // saved by an exception
+		}
+		if reached[i] = s.code.reaches(regs.Val[s.code.snap.Arch.PC]); len(reached[i]) > 0 {
 			called++
 		}
 		for _, to := range reached[i] {
@@ -34,11 +35,6 @@ func (s *search) agree(tasks []Task, l *compiled) {
 			tasks[i].overwritten = true
 		}
 	}
-}
-
-// has tells whether contexts of a layout have a register.
-func (c *compiled) has(r cpu.Reg) bool {
-	return slices.ContainsFunc(slices.Concat(c.saved, c.before, c.after), func(it item) bool { return it.reg == r })
 }
 
 // reaches are the function that the call before a return address calls, and those that the first instructions there jump to; none

@@ -122,6 +122,11 @@ func (t *Task) mayRun() bool { return t.State == "" || t.State == ready || t.Sta
 // full tells whether of a task's stack all was used.
 func (t *Task) full() bool { return t.Overflown || t.Filled && t.Unused == 0 }
 
+// below tells whether the kernel has saved a task's registers below its stack, though they may be none any more.
+func (t *Task) below() bool {
+	return t.saved < t.Stack.Lo && (t.Regs.Known != 0 || t.saved+maxOverflow >= t.Stack.Lo)
+}
+
 // switched tells whether the kernel has just saved a task's registers, with the stack pointer sp.
 func (t *Task) switched(sp uint64) bool {
 	return t.Regs.Known != 0 && t.saved <= sp && sp <= t.end
@@ -142,7 +147,7 @@ func (k *Kernel) savedAt(sp uint64) *Task {
 func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
 	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
 	for _, t := range sorted {
-		if t.Regs.Known != 0 && t.saved < t.Stack.Lo {
+		if t.below() {
 			k.spill(t, t.saved)
 		}
 	}

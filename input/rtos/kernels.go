@@ -106,6 +106,9 @@ func layouts() []layout {
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra tp t0-t6 a0-a7 pc mstatus -"), after: words("s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra gp tp t0-t6 a0-a7 pc mstatus"), after: words("s0-s11")},
+		// ThreadX, ports/risc-v64: tx_thread_system_return.S, which is called, and tx_thread_context_save.S, without floating point.
+		{kernel: threadX, cpus: "riscv", saved: words("zero s11 s10 s9 s8 s7 s6 s5 s4 s3 s2 s1 s0 pc - -"),
+			preempted: words("- s11 s10 s9 s8 s7 s6 s5 s4 s3 s2 s1 s0 t6 t5 t4 t3 t2 t1 t0 a7 a6 a5 a4 a3 a2 a1 a0 ra - pc -")},
 		// Mynewt, kernel/os/src/arch/rv32imac/ctx.s.
 		{kernel: mynewt, cpus: "riscv32", saved: words("pc s0-s11 ra - - t0-t6 a0-a7")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.

@@ -25,6 +25,8 @@ type layout struct {
 	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
+	// preempted are the words in place of saved where the first is 1.
+	preempted []string
 	// owned: contexts of FreeRTOS alone, which are looked for in blocks that their owners mark.
 	owned bool
 	// ends: the saved SP points behind these words, which lie in the control block, and of which each has one size.
@@ -97,6 +99,7 @@ type compiled struct {
 	*layout
 	arch   *cpu.Arch
 	saved  []item
+	other  []item // preempted
 	before []item
 	after  []item
 	psp    cpu.Reg // NoReg where contexts have none
@@ -113,6 +116,7 @@ func (l *layout) compile(arch *cpu.Arch) *compiled {
 	if slices.Contains(l.saved, "psp") {
 		c.psp, _ = arch.RegByName("psp")
 	}
+	c.other = items(arch, l.preempted)
 	c.saved, c.before, c.after = items(arch, l.saved), items(arch, l.before), items(arch, l.after)
 	return c
 }
@@ -142,7 +146,11 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	}
 	ctx.saved, ctx.end = sp, sp
 	t := told{ret: c.excReturn(mem, at)}
-	for _, it := range c.saved {
+	saved := c.saved
+	if first, _ := mem.Uint(sp, int(w)); first == 1 && len(c.other) > 0 {
+		saved = c.other
+	}
+	for _, it := range saved {
 		if it.kind == "frame" {
 			return c.frame(mem, ctx, &t, at)
 		}

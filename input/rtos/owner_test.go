@@ -225,6 +225,25 @@ func TestSavedBelow(t *testing.T) {
 	}
 }
 
+// TestSavedInAnother: without a report, c1's saved stack pointer alone says that c1 came down into the stack of b1, whose end it wrote over.
+func TestSavedInAnother(t *testing.T) {
+	snap := lower(t, func(m *machine, i int, lo, _ uint64) uint64 {
+		switch i {
+		case 1:
+			m.fillStack(lo, lo+16, 0x1234_5679)
+		case 2: // frames left b1's context alone
+			m.fillStack(lo-0x200, lo-0x100, 0x1234_5679)
+			m.fillStack(lo, lo+0x400, 0x1234_5679)
+			return lo - 0x200
+		}
+		return 0
+	})
+	AddTasks(t.Context(), snap)
+	if got := overflown(snap); got != "c1" || snap.Threads[1].Task.Filled || snap.Threads[2].Regs.Known != 0 {
+		t.Errorf("%q overflowed; %+v", got, snap.Threads[1].Task)
+	}
+}
+
 // TestNamedOverflow: a report that has a task's name alone is of that task, with the registers that the kernel saved.
 func TestNamedOverflow(t *testing.T) {
 	snap := lower(t, func(*machine, int, uint64, uint64) uint64 { return 0 })

@@ -89,7 +89,7 @@ func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
 	if k.Name == zephyr && best.layout.micro {
 		exceptionFrames(s.ram, snap.Arch, k.Tasks)
 	}
-	s.agree(k.Tasks, best.layout.compile(snap.Arch))
+	s.agree(k.Tasks)
 	s.ram.fillAll(k.Tasks)
 	return k, true
 }
