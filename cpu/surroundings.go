@@ -6,6 +6,9 @@ type Surroundings struct {
 	// ResetLR is the address that LR holds in the function that the hardware enters
 	// first, ISA mode bit set; 0 where that tells nothing.
 	ResetLR uint64
+	// OtherState is the address that LR holds where code of another security state has called, ISA mode bit set; 0 where there are no
+	// such states. The call itself is on the other state's stack.
+	OtherState uint64
 	// HookPops is by how many bytes a profiler's hook raises SP before it returns. With -pg a
 	// function calls the hook before or in its prologue: MIPS o32's _mcount, ARM's
 	// __gnu_mcount_nc. 0 where the hook leaves SP as it was.

@@ -35,6 +35,20 @@ func TestThreadStart(t *testing.T) {
 	}
 }
 
+// TestOtherState: code of another security state called f, though no call of f is in this program, as of a thread's function. The chain is
+// not whole.
+func TestOtherState(t *testing.T) {
+	for state, want := range map[uint64]unwind.StopReason{0: unwind.StopRoot, 0xfeff_ffff: unwind.StopNoRule} {
+		arch := *o32()
+		arch.OtherState = state
+		snap := stopped(&arch, synth.Stack(&arch).Zero(28).Word(0xfeff_fffe).Zero(64).Place(0x7fff_0000))
+		frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{tables(&arch, unwind.MethodCode, 0)}, CallGraph: graph{holds: sameHundred, threadEnd: inF}})
+		if len(frames) != 2 || stop.Reason != want {
+			t.Errorf("%#x: %v after %d frames, want %v", state, stop.Reason, len(frames), want)
+		}
+	}
+}
+
 // TestReturnsToStart: makecontext has f return to the first instruction of a function that never returns. That is the outermost
 // frame; nothing is looked for behind.
 func TestReturnsToStart(t *testing.T) {

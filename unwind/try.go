@@ -126,6 +126,8 @@ func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why
 		return StopNullPC, "the return address is 0"
 	case lr != 0 && ra|1 == lr:
 		return StopRoot, "LR as the reset left it"
+	case arch.OtherState != 0 && ra|1 == arch.OtherState:
+		return StopNoRule, "code of another security state called"
 	}
 	return 0, ""
 }
@@ -138,6 +140,9 @@ func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason
 	}
 	if r.offer(c) {
 		r.stop = Stop{Reason: reason}
+		if reason == StopNoRule {
+			r.stop.Addr = r.frame.PC
+		}
 	}
 	f.explain.candidate(r.frame, c, rule, f.query.Try, why)
 }

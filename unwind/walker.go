@@ -207,7 +207,7 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		}
 		r := w.finder.find(&w.frame)
 		c := &r.best
-		if (!c.valid || c.trust == Guess || c.end && r.stop.Reason != StopRoot) && w.atThreadStart() {
+		if (!c.valid || c.trust == Guess || c.end && r.stop.Reason == StopNullPC) && w.atThreadStart() {
 			return dst, ending{Stop: Stop{Reason: StopRoot}}
 		}
 		if !c.valid {

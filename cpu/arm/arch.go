@@ -63,7 +63,8 @@ func Archs() []*cpu.Arch {
 	m := describe("cortexm", false)
 	m.Decoder = decoder{micro: true}
 	m.ModeOnly = true
-	m.ResetLR = 0xffff_ffff // TakeReset (DDI 0403, B1.5.5)
+	m.ResetLR = 0xffff_ffff    // TakeReset (DDI 0403, B1.5.5)
+	m.OtherState = 0xfeff_ffff // FNC_RETURN (DDI 0553)
 	m.FP = R7
 	m.StatusModeBit = epsrT
 	m.Regs[CPSR].Names = []string{"xpsr", "psr", "cpsr"}

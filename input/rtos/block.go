@@ -96,7 +96,7 @@ func (m *ram) fillAll(tasks []Task) {
 		t := &tasks[i]
 		_, has := m.allocated(t)
 		switch {
-		case t.saved < t.Stack.Lo && t.Regs.Known != 0:
+		case t.below():
 			t.Overflown = true
 		case !t.Filled && most(begin):
 			t.Filled, t.Unused = true, 0

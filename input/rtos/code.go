@@ -37,8 +37,8 @@ func (c code) resumes(m *ram, ctx *registers) bool {
 	return lr == 0 || c.contains(at) || slices.Contains(patterns, lr&0xffff_ffff) // a task that never ran has what its stack was filled with
 }
 
-// starts tells whether a context is that of a task of ChibiOS that never ran: the first address is not one behind a call, and the task's
-// function stands in r4 (PORT_SETUP_CONTEXT of chcore.h).
+// starts tells whether a context at the very top of a stack is that of a task of ChibiOS that never ran: the first address is not one
+// behind a call, and the task's function stands in r4 (PORT_SETUP_CONTEXT of chcore.h).
 func (c code) starts(ctx *registers) bool {
 	arch := c.snap.Arch
 	if _, ok := ctx.regs.Lookup(arch.LR); ok || !arch.Micro() {

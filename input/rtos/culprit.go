@@ -76,6 +76,9 @@ const atLimit = 128
 // may still have the pattern: who waits, runs not, whatever is left of the stack of the only one that may.
 func (k *Kernel) on(sp uint64, current *Task) *Task {
 	t := k.at(sp)
+	if current == nil {
+		current = k.savedAt(sp)
+	}
 	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
 		return t
 	}
@@ -119,9 +122,24 @@ func (t *Task) mayRun() bool { return t.State == "" || t.State == ready || t.Sta
 // full tells whether of a task's stack all was used.
 func (t *Task) full() bool { return t.Overflown || t.Filled && t.Unused == 0 }
 
+// below tells whether the kernel has saved a task's registers below its stack, though they may be none any more.
+func (t *Task) below() bool {
+	return t.saved < t.Stack.Lo && (t.Regs.Known != 0 || t.saved+maxOverflow >= t.Stack.Lo)
+}
+
 // switched tells whether the kernel has just saved a task's registers, with the stack pointer sp.
 func (t *Task) switched(sp uint64) bool {
 	return t.Regs.Known != 0 && t.saved <= sp && sp <= t.end
+}
+
+// savedAt is the task whose registers the kernel has just saved at sp, below the task's own stack, as ports do on their way into an
+// exception; nil for none. It needs no word of what the tasks do, which the recursion may have written over.
+func (k *Kernel) savedAt(sp uint64) *Task {
+	i := slices.IndexFunc(k.Tasks, func(t Task) bool { return t.switched(sp) && sp < t.Stack.Lo })
+	if i < 0 {
+		return nil
+	}
+	return &k.Tasks[i]
 }
 
 // overrun finds the tasks that overflowed into others, and has an issue for each: right below the task's stack lie those of others of
@@ -129,7 +147,7 @@ func (t *Task) switched(sp uint64) bool {
 func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
 	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
 	for _, t := range sorted {
-		if t.Regs.Known != 0 && t.saved < t.Stack.Lo {
+		if t.below() {
 			k.spill(t, t.saved)
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	zephyr   = "Zephyr"
 	nuttX    = "NuttX"
 	riot     = "RIOT"
+	mynewt   = "Mynewt"
 )
 
 // stateReaders are asked in order, until one knows the control blocks. NuttX' before 10.3 are known by their layout alone (nuttx.go).
@@ -24,8 +25,9 @@ func stateReaders() []stateReader {
 		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: nameAt{word: 8}, read: statesThreadX},
 		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: nameAt{word: -13}, read: statesRTX},
 		{kernel: rtThread, name: nameAt{side: -1}, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
-		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
+		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, learn: marksChibiOS, read: statesChibiOS},
 		{kernel: riot, name: nameAt{side: 1}, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.inside }, learn: marksRIOT, read: statesRIOT},
+		{kernel: mynewt, name: nameAt{word: mynewtName}, is: areMynewt, learn: marksMynewt, read: statesMynewt},
 		{kernel: nuttX, name: nameAt{side: 1}, is: areNuttX, learn: marksNuttX, read: statesNuttX},
 		{kernel: zephyr, name: nameAt{side: 1}, is: isZephyr, learn: marksZephyr, read: statesZephyr},
 	}
@@ -50,8 +52,8 @@ func layouts() []layout {
 		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
 		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first; with MPU before 10.6: CONTROL.
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- - - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("context - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("context - - exc r4-r11 floats frame")},
 		// FreeRTOS with MPU since 10.6, in the control block with a copy of the frame: ARM_CM33; with keys for signed
 		// return addresses behind; ARM_CM3_MPU, ARM_CM4_MPU; ARM_CM0.
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
@@ -59,7 +61,7 @@ func layouts() []layout {
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
 		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
 		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
-		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
+		{kernel: rtThread, cpus: "arm", micro: true, saved: words("context exc - - r4-r11 floats frame")},
 		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
 		// cortex_m3 and later: LR, then s16–s31 below r4–r11.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
@@ -67,6 +69,11 @@ func layouts() []layout {
 		// RIOT, cpu/cortexm_common/thread_arch.c: as FreeRTOS, ARM_CM4F; Cortex-M0.
 		{kernel: riot, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
 		{kernel: riot, cpus: "arm", micro: true, saved: words("r8-r11 r4-r7 exc frame")},
+		// Mynewt, kernel/os/src/arch: cortex_m3, and cortex_m0; cortex_m4, cortex_m7 and, with the bit of EXC_RETURN alone, cortex_m33
+		// with floating point.
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		{kernel: mynewt, cpus: "arm", micro: true, saved: words("ftype r4-r11 floats frame")},
 		// ThreadX, cortex_m0.
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
 		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
@@ -99,6 +106,11 @@ func layouts() []layout {
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra tp t0-t6 a0-a7 pc mstatus -"), after: words("s0-s11")},
 		{kernel: zephyr, cpus: "riscv", saved: words("ra gp tp t0-t6 a0-a7 pc mstatus"), after: words("s0-s11")},
+		// ThreadX, ports/risc-v64: tx_thread_system_return.S, which is called, and tx_thread_context_save.S, without floating point.
+		{kernel: threadX, cpus: "riscv", saved: words("zero s11 s10 s9 s8 s7 s6 s5 s4 s3 s2 s1 s0 pc - -"),
+			preempted: words("- s11 s10 s9 s8 s7 s6 s5 s4 s3 s2 s1 s0 t6 t5 t4 t3 t2 t1 t0 a7 a6 a5 a4 a3 a2 a1 a0 ra - pc -")},
+		// Mynewt, kernel/os/src/arch/rv32imac/ctx.s.
+		{kernel: mynewt, cpus: "riscv32", saved: words("pc s0-s11 ra - - t0-t6 a0-a7")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}, freeRTOSRISCV()...)
@@ -118,5 +130,6 @@ func freeRTOSRISCV() (out []layout) {
 				owned: set.embedded || strings.HasPrefix(form, "pc mstatus")})
 		}
 	}
-	return out
+	// ESP-IDF, components/riscv/include/riscv/rvruntime-frames.h, as far as the entry of interrupts saves that.
+	return append(out, layout{kernel: freeRTOS, cpus: "riscv32", owned: true, saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")})
 }

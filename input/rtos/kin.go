@@ -16,7 +16,7 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 	}
 	runs, running := s.ram.runsNuttX(s.code.snap.Modules, k.all())
 	add := func(at uint64) {
-		p, ok := s.suspect(l, at)
+		p, ok := s.suspect(l, at, k.shape)
 		t := s.ram.task(&p, k.shape)
 		if t.Name = k.name(&t); s.isKin(k, &t, ok, running && at == runs) && s.alone(k, out, &t) {
 			out = append(out, t)
@@ -53,10 +53,13 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 }
 
 // suspect is the task of a control block, without registers where the words that SP points to are no context; ok: they are one.
-func (s *search) suspect(l *compiled, at uint64) (p suspect, ok bool) {
+func (s *search) suspect(l *compiled, at uint64, sh shape) (p suspect, ok bool) {
 	sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
-	if ctx, read := l.read(s.ram.mem, at, sp); read && (s.code.resumes(s.ram, &ctx) || s.code.starts(&ctx)) {
-		return suspect{at, ctx.saved, ctx}, true
+	if ctx, read := l.read(s.ram.mem, at, sp); read {
+		p = suspect{at, ctx.saved, ctx}
+		if s.code.resumes(s.ram, &ctx) || ctx.end == s.ram.task(&p, sh).Stack.Hi && s.code.starts(&ctx) {
+			return p, true
+		}
 	}
 	return suspect{at, sp, registers{sp: sp, saved: sp, end: sp}}, false
 }
@@ -135,7 +138,7 @@ func (s *search) remains(all []layout) (best verdict) {
 			}
 			v := verdict{layout: l, shape: of.shape, weight: 1}
 			for _, at := range found {
-				p, ok := s.suspect(l.compile(s.code.snap.Arch), at)
+				p, ok := s.suspect(l.compile(s.code.snap.Arch), at, of.shape)
 				if v.tasks = append(v.tasks, s.ram.task(&p, of.shape)); ok {
 					v.weight++
 				}

@@ -20,11 +20,13 @@ type layout struct {
 	// embedded: of RV32E.
 	embedded bool
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
-	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
+	// many of them, "context" for the secure context's number, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
+	// flag does, "ftype" for the one bit of EXC_RETURN that says so, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
 	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
+	// preempted are the words in place of saved where the first is 1.
+	preempted []string
 	// owned: contexts of FreeRTOS alone, which are looked for in blocks that their owners mark.
 	owned bool
 	// ends: the saved SP points behind these words, which lie in the control block, and of which each has one size.
@@ -89,6 +91,7 @@ type told struct {
 	ret     cortexm.ExcReturn
 	mstatus uint64
 	copied  uint64 // where the copy of a frame is
+	secure  bool   // the task has called the secure world
 }
 
 // compiled is a layout for one processor: no names are looked up any more.
@@ -96,6 +99,7 @@ type compiled struct {
 	*layout
 	arch   *cpu.Arch
 	saved  []item
+	other  []item // preempted
 	before []item
 	after  []item
 	psp    cpu.Reg // NoReg where contexts have none
@@ -112,6 +116,7 @@ func (l *layout) compile(arch *cpu.Arch) *compiled {
 	if slices.Contains(l.saved, "psp") {
 		c.psp, _ = arch.RegByName("psp")
 	}
+	c.other = items(arch, l.preempted)
 	c.saved, c.before, c.after = items(arch, l.saved), items(arch, l.before), items(arch, l.after)
 	return c
 }
@@ -141,7 +146,11 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	}
 	ctx.saved, ctx.end = sp, sp
 	t := told{ret: c.excReturn(mem, at)}
-	for _, it := range c.saved {
+	saved := c.saved
+	if first, _ := mem.Uint(sp, int(w)); first == 1 && len(c.other) > 0 {
+		saved = c.other
+	}
+	for _, it := range saved {
 		if it.kind == "frame" {
 			return c.frame(mem, ctx, &t, at)
 		}
@@ -198,7 +207,10 @@ func (c *compiled) accepts(it item, v uint64, ctx *registers, t *told) bool {
 	switch it.kind {
 	case "exc":
 		t.ret = cortexm.ExcReturn(v)
-		return c.resumesBy(t.ret)
+		return c.resumesBy(t.ret) && !(t.secure && t.ret.Secure()) // the frame is on the secure stack
+	case "context":
+		const most = 1 << 8 // in place of the number there may be the stack's limit
+		t.secure = v > 0 && v < most
 	case "zero":
 		return v == 0
 	case "nesting":
@@ -207,6 +219,10 @@ func (c *compiled) accepts(it item, v uint64, ctx *registers, t *told) bool {
 	case "mstatus":
 		t.mstatus = v
 		return machineMode(v)
+	case "ftype":
+		const basic = 1 << 4
+		t.ret = cortexm.ExcReturn(0xffff_ffed | v)
+		return v&^basic == 0
 	case "flag":
 		if v == 1 {
 			t.ret = 0xffff_ffed

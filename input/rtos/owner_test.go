@@ -202,6 +202,48 @@ func TestRunaway(t *testing.T) {
 	}
 }
 
+// TestSavedBelow: the port has saved c1's registers at the stack pointer of the report, on the stack of b1, of whose control block
+// the recursion left no priority and no state: c1 ran.
+func TestSavedBelow(t *testing.T) {
+	var sp uint64
+	snap := lower(t, func(m *machine, i int, lo, at uint64) uint64 {
+		switch i {
+		case 1:
+			m.put(at+6*4, 0x1234_5679) // the value of the event's item
+		case 2:
+			sp = m.saved(words("r4-r11 frame"), lo-0x200, false) + 64
+			return sp - 64
+		}
+		return 0
+	})
+	var regs cpu.Registers
+	regs.Set(snap.Arch.SP, sp)
+	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true}}
+	AddTasks(t.Context(), snap)
+	if got := overflown(snap); got != "fault (task c1)" || len(snap.Threads) != 4 {
+		t.Errorf("%q of %d threads", got, len(snap.Threads))
+	}
+}
+
+// TestSavedInAnother: without a report, c1's saved stack pointer alone says that c1 came down into the stack of b1, whose end it wrote over.
+func TestSavedInAnother(t *testing.T) {
+	snap := lower(t, func(m *machine, i int, lo, _ uint64) uint64 {
+		switch i {
+		case 1:
+			m.fillStack(lo, lo+16, 0x1234_5679)
+		case 2: // frames left b1's context alone
+			m.fillStack(lo-0x200, lo-0x100, 0x1234_5679)
+			m.fillStack(lo, lo+0x400, 0x1234_5679)
+			return lo - 0x200
+		}
+		return 0
+	})
+	AddTasks(t.Context(), snap)
+	if got := overflown(snap); got != "c1" || snap.Threads[1].Task.Filled || snap.Threads[2].Regs.Known != 0 {
+		t.Errorf("%q overflowed; %+v", got, snap.Threads[1].Task)
+	}
+}
+
 // TestNamedOverflow: a report that has a task's name alone is of that task, with the registers that the kernel saved.
 func TestNamedOverflow(t *testing.T) {
 	snap := lower(t, func(*machine, int, uint64, uint64) uint64 { return 0 })

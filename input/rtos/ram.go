@@ -106,3 +106,6 @@ func (m *ram) size(block uint64, words int) uint64 {
 	v, _ := m.mem.Uint(block+m.word*uint64(int64(words)), 4)
 	return v
 }
+
+// halves is the lower half of a word of a control block as a size in words.
+func (m *ram) halves(block uint64, words int) uint64 { return m.word * (m.at(block, words) & 0xffff) }

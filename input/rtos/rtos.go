@@ -29,7 +29,7 @@ type Task struct {
 	// the running task are old.
 	Regs cpu.Registers
 	target.Task
-	// The context lies from saved to end. overwritten: frames of another task, too.
+	// The context lies from saved to end. overwritten: frames of another task, too, or nothing proves that it is one.
 	saved, end  uint64
 	overwritten bool
 }
@@ -89,6 +89,7 @@ func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
 	if k.Name == zephyr && best.layout.micro {
 		exceptionFrames(s.ram, snap.Arch, k.Tasks)
 	}
+	s.agree(k.Tasks)
 	s.ram.fillAll(k.Tasks)
 	return k, true
 }

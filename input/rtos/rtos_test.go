@@ -92,6 +92,12 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			} else {
 				put(0xffff_fffd)
 			}
+		case "ftype":
+			if extended {
+				put(0)
+			} else {
+				put(0x10)
+			}
 		case "flag":
 			if extended {
 				put(1)
@@ -110,7 +116,7 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			}
 		case "cpsr":
 			put(0x6000_001f)
-		case "zero", "nesting":
+		case "zero", "nesting", "context":
 			put(0)
 		case "psp":
 			put(top - 32)
@@ -174,6 +180,7 @@ func TestFreeRTOS(t *testing.T) {
 		{"RV64, 11.3, floating point", rv64, "pc mstatus fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
 		{"RV32, 11.3, floating point", rv32, "pc mstatus fs4 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
 		{"RV64, 11.3, vectors", rv64, "pc mstatus vs16 fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
+		{"ESP-IDF", rv32, "pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6", never},
 		{"RV32E", archOf(riscv.Archs(), "ilp32e"), "pc ra t0-t2 s0-s1 a0-a5 nesting mstatus", never},
 		{"RV32E, 11.3", archOf(riscv.Archs(), "ilp32e"), "pc mstatus ra t0-t2 s0-s1 a0-a5 nesting", never},
 	} {
@@ -192,6 +199,21 @@ func TestFreeRTOS(t *testing.T) {
 				t.Errorf("%s: SP of %s is %#x, want %#x", c.name, task.Name, sp, want)
 			}
 		}
+	}
+}
+
+// TestTrustZone: a task that was preempted in the secure world has its frame on the secure stack, which is not here; what lies on its own
+// stack is older, however much that looks like a context.
+func TestTrustZone(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	layFreeRTOS(m, words("context - exc r4-r11 floats frame"), func(int) bool { return false })
+	k, _ := Find(t.Context(), m.snapshot())
+	if len(k.Tasks) != 3 || k.Tasks[1].Regs.Known == 0 {
+		t.Fatal(summary(k))
+	}
+	m.put(k.Tasks[1].saved, 1, k.Tasks[1].Stack.Lo, 0xffff_fffd)
+	if k, _ = Find(t.Context(), m.snapshot()); len(k.Tasks) != 3 || k.Tasks[1].Name != "log" || k.Tasks[1].Regs.Known != 0 || k.Tasks[0].Regs.Known == 0 {
+		t.Error(summary(k))
 	}
 }
 

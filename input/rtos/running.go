@@ -7,12 +7,12 @@ import (
 )
 
 // currents are the variables in which kernels keep the control block of the task that runs:
-// FreeRTOS, RT-Thread, ThreadX, RIOT, and Zephyr, whose structure has that pointer as its third
+// FreeRTOS, RT-Thread, ThreadX, RIOT, Mynewt, and Zephyr, whose structure has that pointer as its third
 // word (struct _cpu in kernel_structs.h).
 var currents = []struct {
 	symbol string
 	word   uint64
-}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {"sched_active_thread", 0}, {"_kernel", 2}}
+}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {"sched_active_thread", 0}, {"g_current_task", 0}, {"_kernel", 2}}
 
 // maxBlock is how far in bytes the saved SP lies from a control block's begin.
 const maxBlock = 512

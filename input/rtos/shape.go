@@ -22,6 +22,8 @@ type shape struct {
 	top bool
 	// inside: the size is that of the stack and, above it, of the block of RIOT, in one piece of memory.
 	inside bool
+	// halves: the size is the lower 16 bits of its word, and counts words, as Mynewt has it.
+	halves bool
 }
 
 // of tells whether control blocks of a kernel may have the shape. NuttX' size stands in front of
@@ -29,7 +31,8 @@ type shape struct {
 // tcb_s of nuttx/sched.h, since 10.0).
 func (sh shape) of(kernel string) bool {
 	sizeFirst := sh.owner == 0 && !sh.top && sh.other == sh.lo-2
-	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX) && (!sh.inside || kernel == riot)
+	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX) && (!sh.inside || kernel == riot) &&
+		sh.halves == (kernel == mynewt)
 }
 
 // reach is how far from the saved SP the words that bound the stack stand.
@@ -85,6 +88,9 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 			} else if end := lo + m.size(p.block, k); p.block < end && end-p.block < maxInside && m.isStack(p, target.Range{Lo: lo, Hi: p.block}, run) {
 				out = append(out, shape{lo: i, other: k, inside: true})
 			}
+			if k == i+1 && m.isStack(p, target.Range{Lo: lo, Hi: lo + m.halves(p.block, k)}, run) {
+				out = append(out, shape{lo: i, other: k, halves: true})
+			}
 			if k != i-2 && m.isStack(p, target.Range{Lo: lo, Hi: v}, run) {
 				out = append(out, shape{lo: i, other: k, high: true})
 			}
@@ -132,6 +138,8 @@ func (m *ram) task(p *suspect, sh shape) Task {
 		t.Stack = m.chibiStack(p.block, sh)
 	case sh.inside:
 		t.Stack.Hi = p.block
+	case sh.halves:
+		t.Stack.Hi = t.Stack.Lo + m.halves(p.block, sh.other)
 	case sh.high:
 		t.Stack.Hi = m.at(p.block, sh.other)
 	default:

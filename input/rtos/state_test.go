@@ -90,6 +90,11 @@ func TestStates(t *testing.T) {
 				return m.blockFreeRTOS(i, lo, sp, p, m.list(p), 0)
 			}
 		}, "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 ready 3 stale, d1 ready 0"},
+		{"Mynewt", "r4-r11 frame", cortexM, mynewtBlocks, "Mynewt: a1 ready 20 stale, b1 waiting 10, c1 ready 30, d1 ready 255"},
+		{"Mynewt, Cortex-M33 with floating point", "ftype r4-r11 floats frame", cortexM, mynewtBlocks,
+			"Mynewt: a1 ready 20 stale, b1 waiting 10, c1 ready 30, d1 ready 255"},
+		{"Mynewt, RISC-V", "pc s0-s11 ra - - t0-t6 a0-a7", archOf(riscv.Archs(), "ilp32"), mynewtBlocks,
+			"Mynewt: a1 ready 20 stale, b1 waiting 10, c1 ready 30, d1 ready 255"},
 		{"ThreadX", "exc floats r4-r11 frame", cortexM, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
 			return func(i, lo, sp uint64) ([]uint64, int) {
 				name := m.base + 0x100 + i*16
@@ -179,6 +184,17 @@ func zephyrBlocks(base int) func(m *machine) func(i, lo, sp uint64) ([]uint64, i
 			m.text(block(i)+uint64(4*len(words)), string('a'+rune(i))+"1")
 			return words, at
 		}
+	}
+}
+
+// mynewtBlocks are control blocks of Mynewt, whose size is in words: a1 has the first priority of those that are ready, b1 waits for
+// a semaphore, d1 is the idle task.
+func mynewtBlocks(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+	return func(i, lo, sp uint64) ([]uint64, int) {
+		name := m.base + 0x100 + i*16
+		m.text(name, string('a'+rune(i))+"1")
+		prio, state := [4]uint64{20, 10, 30, 255}[i], [4]uint64{1, 2 | 3<<8, 1, 1}[i]
+		return []uint64{sp, lo, 0x400/4 | i<<16 | prio<<24, state, name, m.code, 0}, 0
 	}
 }
 
@@ -327,7 +343,8 @@ func TestPorts(t *testing.T) {
 					block = append(block, 0x77)
 				}
 			}
-			block = append(block, lo, 0x400)
+			size := map[bool]uint64{false: 0x400, true: 0x400 / 4}[l.kernel == mynewt]
+			block = append(block, lo, size)
 			m.text(m.base+0x4000+i*0x200+uint64(len(block)*m.word), task)
 			return block, at
 		})
