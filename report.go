@@ -59,7 +59,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	n := namer{arch: snap.Arch, names: names}
 	for i := range traces {
 		t := &traces[i]
-		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
+		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten, Kernel: t.Kernel,
 			Frames: n.named(ctx, t), Created: created(snap, t.Thread, names)}
 	}
 	if err == nil {

@@ -88,6 +88,8 @@ type Backtrace struct {
 	// Overwritten is the overwritten return address that the crashed thread's chain broke at,
 	// nil where none was found.
 	Overwritten *report.Overwritten
+	// Kernel is how many of Frames, from the innermost on, are those of a machine's kernel, which the program entered.
+	Kernel int
 }
 
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
@@ -100,9 +102,17 @@ func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Bac
 		return nil, err
 	}
 	defer release()
+	kernel, err := kernelSides(ctx, snap, u.Backtraces)
+	if err != nil {
+		return nil, err
+	}
+	if kernel != nil {
+		snap = u.completed(snap)
+	}
 	out := make([]Backtrace, len(snap.Threads))
 	done, err := u.walk(ctx, snap, out)
 	doubt(snap, out[:done])
+	enterAll(out[:done], kernel)
 	return out[:done], err
 }
 
@@ -114,6 +124,13 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 		return nil, err
 	}
 	defer release()
+	kernel, err := kernelSides(ctx, snap, u.ExplainedBacktraces)
+	if err != nil {
+		return nil, err
+	}
+	if kernel != nil {
+		snap = u.completed(snap)
+	}
 	out := make([]Backtrace, len(snap.Threads))
 	var tried attempts
 	w, done := u.explaining(snap, tried.keep, 0), 0
@@ -142,6 +159,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 		}
 	})
 	doubt(snap, out[:done])
+	enterAll(out[:done], kernel)
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 

@@ -20,6 +20,9 @@ const (
 	// first fields of struct thread_struct, or, where the layout has no stack pointer, struct
 	// inactive_task_frame on top of the task's stack. The PC is a return address.
 	LinuxSwitch
+	// LinuxEntry is what Linux saves of a program that enters the kernel, struct pt_regs, where that begins otherwise than
+	// LinuxPrstatus does.
+	LinuxEntry
 	// MinidumpContext is the CONTEXT of a minidump, as Windows has it, and as Breakpad made it up for other processors
 	// (google_breakpad/common/minidump_cpu_*.h).
 	MinidumpContext

@@ -34,6 +34,8 @@ type Stopped struct {
 	Libraries []Library
 	// File reads a file of the machine on which the program runs, limit bytes at most. It is nil where nobody can.
 	File func(path string, limit int) ([]byte, error)
+	// Issues are what is wrong with what is known of it.
+	Issues []target.Issue
 }
 
 // Library is a shared library of a process: where it is loaded, image address 0 at Bias, and where its dynamic section lies.

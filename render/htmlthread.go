@@ -19,6 +19,9 @@ func appendThread(dst []byte, v *threadView) []byte {
 	}
 	dst = appendMarkup(dst, "</h2> <small>{}</small></summary>\n"+`<div class="columns"><div class="frames">`+"\n", v.Summary)
 	for i := range v.Frames {
+		if v.Kernel > 0 && i == v.Kernel {
+			dst = appendMarkup(dst, `<p class="stop">{}</p>`+"\n", entered)
+		}
 		dst = appendFrame(dst, &v.Frames[i])
 		if again := v.Again[i]; again != "" {
 			dst = appendMarkup(dst, `<p class="stop">{}</p>`+"\n", again)

@@ -45,6 +45,10 @@ func (e *threadEncoder) thread() {
 		e.address(t.Stop.Addr)
 	}
 	e.close('}')
+	if t.Kernel > 0 {
+		e.key("kernel_frames")
+		e.int(t.Kernel)
+	}
 	if t.Overwritten != nil {
 		e.overwritten()
 	}

@@ -49,6 +49,9 @@ func (t *frameTable) frames() {
 		}
 		for n := i; n < i+c.period; n++ {
 			k, _ := th.Repeats.Index(n)
+			if th.Kernel > 0 && k == th.Kernel {
+				t.line("    " + entered)
+			}
 			for r := range t.rows(&th.Frames[k]) {
 				t.row(n, &r)
 			}
@@ -64,6 +67,9 @@ func (t *frameTable) frames() {
 		i += c.frames()
 	}
 }
+
+// entered stands between a kernel's frames and those of the program that entered it.
+const entered = "entered from user space:"
 
 // leftOut tells whether the list of frames leaves out the one with a number.
 func leftOut(th *report.Thread, n int) bool {

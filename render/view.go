@@ -27,6 +27,7 @@ type (
 	threadView struct {
 		Title, Summary, Stop string
 		Open, Crashed        bool
+		Kernel               int // how many of Frames are the kernel's
 		Frames               []frameView
 		Again                []string // behind each of Frames: which frames are left out there, "" for none
 		Registers            []registerView
@@ -112,7 +113,7 @@ func viewReport(r *report.Report, style Style) reportView {
 // viewThread shows the first of threads that are alike.
 func viewThread(r *report.Report, group []*report.Thread, words, digits int) threadView {
 	th := group[0]
-	v := threadView{Title: threadTitle(group[:1]), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String() + ": " + th.Stop.Reason.Means()}
+	v := threadView{Title: threadTitle(group[:1]), Kernel: th.Kernel, Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String() + ": " + th.Stop.Reason.Means()}
 	if th.Name != "" {
 		v.Title += " " + th.Name
 	}

@@ -37,6 +37,8 @@ type Thread struct {
 	// Tried[i] are the attempts to find frame i, the last of them those to find one
 	// more frame; nil where they were not asked for.
 	Tried [][]Attempt
+	// Kernel is how many of Frames, from the innermost on, are those of a machine's kernel, which the thread entered.
+	Kernel int
 	// Overwritten is a return address that is no code, nil where none was found.
 	Overwritten *Overwritten
 	// Created is the go statement that started the goroutine that the thread is, nil where none is known.

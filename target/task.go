@@ -20,8 +20,19 @@ type Task struct {
 	// Overflown: the pattern at the very end of the stack was overwritten, by the task or by
 	// the owner of the memory below.
 	Overflown bool
+	// Kernel is the thread as the kernel has it, in a snapshot of a program that was made out of a machine's memory: where it stands in
+	// the kernel, and nil where it was not there. The thread's own registers are then those with which it entered the kernel.
+	Kernel *KernelSide
 	// Goroutine says which goroutine the thread is, nil for another kind of thread.
 	Goroutine *Goroutine
+}
+
+// KernelSide is a thread of a machine's snapshot. Saved is where the kernel's entry puts the program's registers, where they are the
+// program's only if functions of the kernel have frames below: the processor may have stopped before they were saved. 0: they are.
+type KernelSide struct {
+	Machine *Snapshot
+	Thread  *Thread
+	Saved   uint64
 }
 
 // Goroutine is what Go's runtime knows of a goroutine.

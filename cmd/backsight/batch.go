@@ -146,6 +146,9 @@ func (s *session) process(ctx context.Context, j *job) {
 		j.out, j.made = text(listThreads(j.snap)), true
 		return
 	}
+	if s.opt.choice.user != "" && j.err == nil {
+		j.title = processTitle(j.snap)
+	}
 	if s.opt.choice.dmesg && j.err == nil {
 		j.out, j.made = text(kernelLog(j.snap)), j.snap.Log != ""
 		if !j.made {

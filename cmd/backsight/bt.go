@@ -114,7 +114,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 
 // consistent finds flags that exclude one another, and names that are empty.
 func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
-	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg"), exclusive(cmd, "demangle", "no-demangle"),
+	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg", "list"), exclusive(cmd, "demangle", "no-demangle"),
 		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), addressed("--image", o.files.images), addressed("--ram", o.memory.ram), addressed("--exe", []string{o.files.exe}),
 		o.live.consistent())
 }

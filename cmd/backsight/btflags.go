@@ -20,6 +20,8 @@ type choiceFlags struct {
 	reports  bool   // list them
 	most     int    // threads; 0: all
 	dmesg    bool
+	user     string // the processes of a machine that are wanted, "" for the kernel
+	list     bool   // list them
 }
 
 func (c *choiceFlags) add(f *pflag.FlagSet) {
@@ -29,6 +31,7 @@ func (c *choiceFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&c.thread, "report", 0, "only report `N` of a log, counted from 0")
 	f.BoolVar(&c.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&c.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
+	c.addUser(f)
 }
 
 // given notes which flags were.

@@ -15,9 +15,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/gcore"
-	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
-	"github.com/spf13/cobra"
 )
 
 // processStack bounds what is copied of each thread's stack, in bytes: that of Linux' default limit.
@@ -168,42 +166,4 @@ func giveNames(snap *target.Snapshot, core *gcore.Core) {
 	for i := range snap.Threads {
 		snap.Threads[i].Name = core.Threads[snap.Threads[i].ID]
 	}
-}
-
-// newCore writes a small core of a process.
-func newCore(stderr io.Writer) *cobra.Command {
-	var pids []int
-	var output string
-	cmd := &cobra.Command{
-		Use:   "core -p PID -o FILE",
-		Short: "A small core file of a running process",
-		Long: `Writes a core with the registers, the stacks and the data of binaries, which bt and
-gdb read. The process stands still while its stacks are copied, and goes on.`,
-		Example: `  backsight core -p 1234 -o core.1234`,
-		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(pids) == 0 || output == "" {
-				return errors.New("core: name a process (-p PID) and a file (-o FILE)" + isCapture("core"))
-			}
-			core, err := gcore.Of(pids[0], gcore.Options{Archs: backsight.CPUs(), Stack: processStack, Others: processStack})
-			if err != nil {
-				return &failure{exitNone, err}
-			}
-			err = outfile.Write(cmd.Context(), output, 0o600, func(f *os.File) error {
-				_, err := io.Copy(f, core.Reader())
-				return err
-			})
-			if err == nil {
-				stop := standstill{pid: pids[0]}
-				stop.add(core)
-				complain(stderr, stop.String())
-			}
-			return err
-		},
-	}
-	f := cmd.Flags()
-	f.VarP(&pidValue{&pids, true}, "pid", "p", "the process `PID`, or the name of its program")
-	f.StringVarP(&output, "output", "o", "", "write to `FILE`")
-	complete(cmd, nil, nil)
-	return cmd
 }

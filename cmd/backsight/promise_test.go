@@ -14,7 +14,7 @@ import (
 const promised = `
 bt        exe -e image sysroot debug-dir=[/usr/lib/debug] all -a one -1 thread max-frames=1024 -n format=text -f sources explain no-symbols
 bt        demangle=true no-demangle color=auto strict ram regs symbols report reports stack-usage registers disassemble source modules locals args
-bt        symbols-url debuginfod pid -p freeze every count remote keep-halted coredumpctl comm pid cpu since advise dmesg table-dir
+bt        symbols-url debuginfod pid -p freeze every count remote keep-halted coredumpctl comm pid cpu since advise dmesg user list table-dir
 explain   call lines format -f
 table     output -o format -f sources check add-section rootfs
 watch     exe -e
@@ -22,7 +22,7 @@ crash     dir
 record    pid -p format -f output -o
 annotate  exe -e sysroot
 addr      sysroot
-core      pid -p output -o
+core      pid -p output -o from
 export    minidump output -o
 redact    output -o
 group     sysroot

@@ -146,7 +146,11 @@ func (s *session) capture(ctx context.Context, files []string) error {
 		return err
 	}
 	s.format = input.FormatOf(stream)
-	if err := s.batch(ctx, path, stream); err != nil {
+	work := s.batch
+	if s.opt.choice.list {
+		work = s.listProcesses
+	}
+	if err := work(ctx, path, stream); err != nil {
 		return err // a worker may still read the capture: it stays open
 	}
 	if err := stream.Close(); err != nil {
@@ -173,6 +177,9 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 			o.stream, o.err = backsight.OpenReader(ctx, files[0], s.reader, env)
 		} else {
 			o.stream, o.err = backsight.OpenSet(ctx, files, env)
+		}
+		if o.err == nil {
+			o.stream, o.err = s.opt.choice.processes(ctx, o.stream, s.opt.memory.env(s.files))
 		}
 		done <- o
 	}()

@@ -8,7 +8,9 @@ import (
 	"io"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -39,6 +41,33 @@ func (p *processes) addRemote(*pflag.FlagSet) {}
 func (p *processes) remote(context.Context, string, input.Env) (input.Stream, error) {
 	return nil, errors.ErrUnsupported
 }
+
+// No machine's memory is read.
+
+func (c *choiceFlags) addUser(*pflag.FlagSet) {}
+
+func (c *choiceFlags) processes(_ context.Context, s input.Stream, _ input.Env) (input.Stream, error) {
+	return s, nil
+}
+
+// machineFlags are none.
+type machineFlags struct{}
+
+func (*machineFlags) add(*cobra.Command) {}
+
+func (*machineFlags) given() bool { return false }
+
+func (*machineFlags) arguments(cmd *cobra.Command, args []string) error {
+	return noArguments(cmd, args)
+}
+
+func (*machineFlags) core(context.Context, string, io.Writer) (*gcore.Core, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func processTitle(*target.Snapshot) string { return "" }
+
+func (s *session) listProcesses(context.Context, string, input.Stream) error { return nil }
 
 // Who writes dumps of other processes needs advice.
 

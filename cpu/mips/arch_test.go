@@ -216,3 +216,24 @@ func TestSigcontext(t *testing.T) {
 		t.Errorf("ra at %d, %d, %d", big[RA], little[RA], n64[RA])
 	}
 }
+
+// TestEntry: struct pt_regs as Linux 6.1 has it, 184 bytes of 32-bit kernels (arch/mips/kernel/asm-offsets.c).
+func TestEntry(t *testing.T) {
+	for _, c := range []struct {
+		abi                       string
+		size, r0, sp, status, epc int
+	}{{"o32", 184, 32, 148, 160, 180}, {"n64", 304, 0, 232, 256, 296}} {
+		a, ok := cpu.Set(Archs()).ByName(map[string]string{"o32": "mips", "n64": "mips64"}[c.abi], c.abi, false)
+		if !ok {
+			t.Fatal("no descriptor")
+		}
+		l := a.Layouts[cpu.LinuxEntry]
+		at := map[cpu.Reg]int{}
+		for _, s := range l.Slots {
+			at[s.Reg] = s.Offset
+		}
+		if l.Size != c.size || at[Zero] != c.r0 || at[SP] != c.sp || at[Status] != c.status || at[PC] != c.epc {
+			t.Errorf("%s: size %d, %v", c.abi, l.Size, at)
+		}
+	}
+}

@@ -8,6 +8,7 @@ func layouts(a abi, big bool) map[cpu.Carrier]cpu.Layout {
 		cpu.LinuxSigcontext: sigcontext(a, big),
 		cpu.GDBPacket:       gdbPacket(a),
 		cpu.LinuxSwitch:     switched(a),
+		cpu.LinuxEntry:      entry(a),
 		cpu.MinidumpContext: minidumpContext(a, big),
 	}
 }
@@ -97,4 +98,14 @@ func gdbPacket(a abi) cpu.Layout {
 func switched(a abi) cpu.Layout {
 	w := a.regSize
 	return cpu.Layout{Size: 11 * w, Slots: consecutive(nil, 0, w, S0, S1, S2, S3, S4, S5, S6, S7, SP, S8, PC)}
+}
+
+// entry is struct pt_regs of arch/mips/include/asm/ptrace.h; 32-bit kernels have room for arguments in front.
+func entry(a abi) cpu.Layout {
+	w, first := a.regSize, 0
+	if w == 4 {
+		first = 8 * w
+	}
+	slots := consecutive(general(first, w, w), first+32*w, w, Status, HI, LO, BadVAddr, Cause, PC)
+	return cpu.Layout{Size: first + 38*w, Slots: slots}
 }

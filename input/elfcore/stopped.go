@@ -2,7 +2,7 @@ package elfcore
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -17,7 +17,7 @@ func openStopped(ctx context.Context, p *input.Stopped, env *input.Env) (input.S
 	if p.Auxv == nil {
 		return nil, input.ErrUnrecognised
 	}
-	var found problems
+	found := problems{list: p.Issues}
 	f := file{name: p.Name, header: header{wide: p.Arch.ELF.Class == 2, big: p.Arch.BigEndian, machine: p.Arch.ELF.Machine}}
 	n := notes{command: p.Exec, pid: p.PID, auxv: readAuxv(p.Auxv, &f.header), linked: p.Libraries, file: p.File}
 	s := newStopped(ctx, &f, p, &n)
@@ -72,13 +72,8 @@ func highest(s *space, snap *target.Snapshot) (addr uint64) {
 	return addr
 }
 
-const (
-	// nullPage is below what is ever mapped.
-	nullPage = 4096
-	// maxMaps bounds the text of mappings, maxMappings their number, see loadsFloor.
-	maxMaps     = 16 << 20
-	maxMappings = loadsFloor
-)
+// nullPage is below what is ever mapped.
+const nullPage = 4096
 
 // mappingsOf are the mappings of a process, none where they are not to be had, or those of another process: a server that
 // counts processes itself may have the number of another one.
@@ -86,18 +81,8 @@ func mappingsOf(p *input.Stopped, v auxv) (list []procfs.Mapping) {
 	if p.File == nil || p.PID == 0 {
 		return nil
 	}
-	text, err := p.File(fmt.Sprintf("/proc/%d/maps", p.PID), maxMaps)
-	if err != nil {
-		return nil
-	}
-	own := false
-	for line := range strings.Lines(string(text)) {
-		if m, ok := procfs.ParseMapping(line); ok && len(list) < maxMappings {
-			own = own || m.Lo <= v[atPhdr] && v[atPhdr] < m.Hi
-			list = append(list, m)
-		}
-	}
-	if !own {
+	list, err := procfs.ReadMaps(p.File, p.PID)
+	if err != nil || !slices.ContainsFunc(list, func(m procfs.Mapping) bool { return m.Lo <= v[atPhdr] && v[atPhdr] < m.Hi }) {
 		return nil
 	}
 	return list

@@ -26,6 +26,8 @@ type kernelImage struct {
 	table  *kallsyms.Table
 	// fields says where the fields of task_struct lie, nil where the kernel has no types.
 	fields func(path ...string) (offset uint64, ok bool)
+	// types says so of all structures.
+	types func(structure string, path ...string) (offset uint64, ok bool)
 }
 
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
@@ -57,6 +59,10 @@ func (d *dump) kernel(ctx context.Context, k identity, s space, files *input.Fil
 	if types, err := btf.Find(content, d.arch.BigEndian); err == nil {
 		if task, ok := types.Struct("task_struct"); ok {
 			out.fields = task.Offset
+			out.types = func(structure string, path ...string) (uint64, bool) {
+				s, _ := types.Struct(structure)
+				return s.Offset(path...)
+			}
 		}
 	}
 	out.ref.Banner = kernel.FindBanner(content)

@@ -19,6 +19,8 @@ type machine struct {
 	scheme func(t translation, root uint64, page, vaBits uint) (paging.Scheme, bool)
 	// skipped is how many bytes of the first table are not used; nil: none.
 	skipped func(t translation, s paging.Scheme) uint64
+	// compat is e_machine of the 32-bit programs that a 64-bit kernel runs, 0 for none.
+	compat uint16
 	// schemes are the layouts that a kernel may use, where VMCOREINFO does not tell.
 	schemes []paging.Scheme
 	// isVector tells whether an exception vector begins at an address; nil: no vector is known.
@@ -28,14 +30,14 @@ type machine struct {
 // machines are those whose memory is read, a row for each processor.
 func machines() []machine {
 	return []machine{
-		{cpu: "aarch64", modes: 1, scheme: schemeARM64, skipped: skippedARM64, schemes: schemesARM64(), isVector: vectorARM64},
-		{cpu: "x86_64", modes: 1, scheme: schemeX8664, schemes: []paging.Scheme{paging.X8664(4), paging.X8664(5)}},
+		{cpu: "aarch64", modes: 1, compat: 40, scheme: schemeARM64, skipped: skippedARM64, schemes: schemesARM64(), isVector: vectorARM64},
+		{cpu: "x86_64", modes: 1, compat: 3, scheme: schemeX8664, schemes: []paging.Scheme{paging.X8664(4), paging.X8664(5)}},
 		{cpu: "i386", modes: 1, scheme: schemeX8632, schemes: []paging.Scheme{paging.X8632(true), paging.X8632(false)}},
 		{cpu: "arm", modes: 2, scheme: schemeARM, schemes: []paging.Scheme{paging.ARM(), paging.LPAE()}},
 		{cpu: "riscv64", modes: 1, scheme: schemeRISCV, schemes: []paging.Scheme{paging.RISCV(3), paging.RISCV(4), paging.RISCV(5)}, isVector: vectorRISCV},
 		{cpu: "riscv32", modes: 1, scheme: schemeRISCV, schemes: []paging.Scheme{paging.RISCV(2)}, isVector: vectorRISCV},
 		{cpu: "mips", modes: 1, mips: true, scheme: schemeMIPS, isVector: vectorMIPS},
-		{cpu: "mips64", modes: 1, mips: true, scheme: schemeMIPS, isVector: vectorMIPS},
+		{cpu: "mips64", modes: 1, compat: 8, mips: true, scheme: schemeMIPS, isVector: vectorMIPS},
 	}
 }
 

@@ -37,11 +37,12 @@ func (d *dump) stream(ctx context.Context, env *input.Env) (input.Stream, error)
 	if len(snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
 	}
-	return input.One(snap), nil
+	return &machineStream{Stream: input.One(snap), dump: d, view: best, env: env, snap: snap, threads: snap.Threads}, nil
 }
 
 // view is what one copy of the kernel shows. known counts the tasks with known registers.
 type view struct {
+	copy   identity
 	space  space
 	kernel kernelImage
 	hooks  []uint64
@@ -58,6 +59,7 @@ func (v *view) beats(o *view) bool {
 // view looks at the machine through one copy of the kernel.
 func (d *dump) view(ctx context.Context, k identity, files *input.Files) (v view) {
 	var err error
+	v.copy = k
 	if v.space, err = (translation{ctx, d.arch, d.physical, d.info}).space(k); err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}

@@ -14,13 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// piece is memory from lo on: size bytes that are wanted, data that were there.
-type piece struct {
-	lo, size uint64
-	data     []byte
-	mode     string
-}
-
 // at is the mapping of an address, nil for none. Mappings are in the order of their addresses.
 func at(maps []procfs.Mapping, addr uint64) *procfs.Mapping {
 	i, found := slices.BinarySearchFunc(maps, addr, func(m procfs.Mapping, addr uint64) int { return cmp.Compare(m.Lo, addr) })
@@ -96,8 +89,6 @@ func copied(pid int, list []piece) (n int) {
 	}
 	return n
 }
-
-const page = 4096
 
 // redZone is what lies below SP and is in use: 128 bytes on x86-64, up to a page on others.
 const redZone = page

@@ -24,19 +24,12 @@ type stopped struct {
 	late    []int // threads that were asked, and did not stop in time
 }
 
-// thread is one that stands still.
-type thread struct {
-	id     int
-	signal int // that was about to be delivered
-	regs   []byte
-}
-
 // patience bounds how long a thread may take to stop: one that sleeps in the kernel without an end does not. One that runs stops as soon
 // as a processor is free, which on a busy machine takes longer: queued. rounds bounds how often new threads are looked for.
 const patience, queued, rounds = 500 * time.Millisecond, 5 * time.Second, 16
 
-// ptraceEventStop is PTRACE_EVENT_STOP, seize PTRACE_SEIZE and interrupt PTRACE_INTERRUPT; prstatus is NT_PRSTATUS.
-const ptraceEventStop, seize, interrupt, prstatus = 128, 0x4206, 0x4207, 1
+// ptraceEventStop is PTRACE_EVENT_STOP, seize PTRACE_SEIZE and interrupt PTRACE_INTERRUPT.
+const ptraceEventStop, seize, interrupt = 128, 0x4206, 0x4207
 
 // stop stops all threads of a process. The calling goroutine must be locked to its thread.
 func stop(pid int) (*stopped, error) {

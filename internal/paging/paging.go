@@ -40,6 +40,8 @@ type Scheme struct {
 	Top uint64
 	// decode takes an entry of a level apart.
 	decode func(e uint64, level, last int) entry
+	// user is the scheme of processes, nil where that is the same.
+	user func() Scheme
 }
 
 // Level is one table: the bits of the virtual address from Shift on select its entry.
@@ -80,25 +82,45 @@ func (t *Tables) Mappings(ctx context.Context, lo uint64) ([]Mapping, error) {
 
 // Translate finds the physical address that a virtual one shows.
 func (t *Tables) Translate(va uint64) (pa uint64, ok bool) {
+	pa, state := t.Lookup(va)
+	return pa, state == Mapped
+}
+
+// State is what tables have for an address.
+type State uint8
+
+// The states of a page. One that is Kept is for the kernel to bring: its entry has what the processor does not follow, where a page that
+// was swapped out is, for the most part.
+const (
+	Unmapped State = iota
+	Kept
+	Mapped
+)
+
+// Lookup finds the physical address that a virtual one shows, and what is there otherwise.
+func (t *Tables) Lookup(va uint64) (pa uint64, state State) {
 	at := t.Root
 	for level, l := range t.Levels {
 		if level == 0 && t.canonical(va&(1<<(l.Shift+l.Bits)-1)) != va {
-			return 0, false
+			return 0, Unmapped
 		}
 		v, ok := t.Physical.Uint(at+va>>l.Shift&(1<<l.Bits-1)*uint64(t.EntrySize), t.EntrySize)
 		if !ok {
-			return 0, false
+			return 0, Unmapped
 		}
 		switch e := t.decode(v, level, len(t.Levels)-1); e.kind {
 		case table:
 			at = e.addr
 		case page:
-			return e.addr + va&(max(e.size, 1<<l.Shift)-1), true
+			return e.addr + va&(max(e.size, 1<<l.Shift)-1), Mapped
 		default:
-			return 0, false
+			if v != 0 && level+1 == len(t.Levels) {
+				return 0, Kept
+			}
+			return 0, Unmapped
 		}
 	}
-	return 0, false
+	return 0, Unmapped
 }
 
 // SameCache tells whether all pages of the memory have the same kind of cache, where entries say so

@@ -167,3 +167,28 @@ func FuzzMappings(f *testing.F) {
 		_, _ = x.Translate(0xffff_ffff_8000_1234)
 	})
 }
+
+// TestLookup: a page that the kernel keeps elsewhere is not one that is mapped to nothing. A process of ARM is looked up in Linux's own
+// tables, 2 KB before the processor's, which lack a page that was not used for a while.
+func TestLookup(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		scheme  Scheme
+		entries tables
+		want    map[uint64]State
+	}{
+		{"x86-64", X8664(4).User(), tables{0x1000: 0x2007, 0x2000: 0x3007, 0x3000: 0x4007, 0x4008: 0x5007, 0x4010: 0x1_2340_0000},
+			map[uint64]State{0: Unmapped, 0x1000: Mapped, 0x2000: Kept, 0x20_0000: Unmapped, 1 << 47: Unmapped}},
+		{"arm64", AArch64(12, 48, false).User(), tables{0x1000: 0x2003, 0x2000: 0x3003, 0x3000: 0x4003, 0x4008: 0x5703, 0x4010: 0x1234_5600},
+			map[uint64]State{0: Unmapped, 0x1000: Mapped, 0x2000: Kept, 0x20_0000: Unmapped, 1 << 48: Unmapped}},
+		{"arm", ARM().User(), tables{0x1000: 0x4801, 0x4004: 0x5003, 0x4008: 0x7_0000},
+			map[uint64]State{0: Unmapped, 0x1000: Mapped, 0x2000: Kept, 0x10_0000: Unmapped}},
+	} {
+		x := Tables{Scheme: c.scheme, Physical: c.entries.memory(c.scheme.EntrySize), Root: 0x1000}
+		for va, want := range c.want {
+			if pa, got := x.Lookup(va); got != want || got == Mapped && pa != 0x5000 {
+				t.Errorf("%s, %#x: state %d at %#x, want %d", c.name, va, got, pa, want)
+			}
+		}
+	}
+}

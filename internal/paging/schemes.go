@@ -91,7 +91,7 @@ func X8632(pae bool) Scheme {
 
 // ARM is the scheme of ARM's short descriptors: sections of 1 MB, pages of 4 KB.
 func ARM() Scheme {
-	return Scheme{EntrySize: 4, Levels: []Level{{20, 12}, {12, 8}}, decode: armShort}
+	return Scheme{EntrySize: 4, Levels: []Level{{20, 12}, {12, 8}}, decode: armShort, user: linuxARM}
 }
 
 func armShort(e uint64, level, _ int) entry {
@@ -189,4 +189,34 @@ func mipsPhysical(va uint64, word int) uint64 {
 		return va & 0x1fff_ffff
 	}
 	return va & (1<<48 - 1)
+}
+
+// User is the scheme of a process's tables, where s is that of the kernel's: its addresses have no bits above.
+func (s Scheme) User() Scheme {
+	if s.user != nil {
+		return s.user()
+	}
+	s.High, s.Top = 0, 0
+	return s
+}
+
+// linuxARM is the scheme of what Linux keeps of a process's pages beside ARM's short descriptors, which lack pages that were not used
+// for a while: the tables of pages lie 2 KB before the processor's (arch/arm/include/asm/pgtable-2level.h).
+func linuxARM() Scheme {
+	s := ARM()
+	s.decode = func(e uint64, level, last int) entry {
+		const before, present, readOnly, noExec = 2048, 1, 1 << 7, 1 << 9
+		switch {
+		case level < last:
+			out := armShort(e, level, last)
+			if out.kind == table {
+				out.addr -= before
+			}
+			return out
+		case e&present == 0:
+			return entry{}
+		}
+		return entry{kind: page, addr: e &^ 0xfff, write: e&readOnly == 0, exec: e&noExec == 0}
+	}
+	return s
 }

@@ -50,6 +50,21 @@ func Maps(dir string) (list []Mapping, err error) {
 	return list, err
 }
 
+// maxMaps bounds the text of mappings of a process, and maxMappings their number: Linux allows 65,530 (vm.max_map_count), databases ask
+// for a few hundred thousand.
+const maxMaps, maxMappings = 16 << 20, 1 << 18
+
+// ReadMaps are the mappings of a process of another machine, whose files file reads, limit bytes at most.
+func ReadMaps(file func(path string, limit int) ([]byte, error), pid int) (list []Mapping, err error) {
+	text, err := file("/proc/"+strconv.Itoa(pid)+"/maps", maxMaps)
+	for line := range strings.Lines(string(text)) {
+		if m, ok := ParseMapping(line); ok && len(list) < maxMappings {
+			list = append(list, m)
+		}
+	}
+	return list, err
+}
+
 // ThreadNames are the names of a process's threads, by ID.
 func ThreadNames(dir string) map[int]string {
 	list := map[int]string{}

@@ -1,0 +1,154 @@
+package vmcore_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/kernels"
+	"github.com/backsight/backsight/target"
+)
+
+// programs is a machine with two programs, in a file, and what their files are found in.
+func programs(t *testing.T, change func(p *kernels.Program)) (path string, env input.Env) {
+	t.Helper()
+	m := kernels.NewMachine(names...)
+	root := t.TempDir()
+	for _, task := range []string{"init", "sh"} {
+		p := kernels.Program{Task: task, Path: "/bin/" + task, Maple: true}
+		if change != nil {
+			change(&p)
+		}
+		m.Run(&p)
+		if err := os.MkdirAll(filepath.Join(root, "bin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, p.Path), p.File(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path = filepath.Join(t.TempDir(), "vmcore")
+	if err := os.WriteFile(path, m.Vmcore(m.Symbols[5].Addr+8), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{root}})
+	t.Cleanup(func() { _ = files.Close() })
+	return path, input.Env{Files: files}
+}
+
+// processesOf are the snapshots of processes of a machine.
+func processesOf(t *testing.T, path, which string, env input.Env) (list []*target.Snapshot) {
+	t.Helper()
+	machine, err := backsight.Open(t.Context(), path, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = machine.Close() })
+	s, err := backsight.Processes(t.Context(), machine, which, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		snap, err := s.Next(t.Context())
+		if err == io.EOF {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, snap)
+	}
+}
+
+// TestProcess: the chain of a program goes from where the task sleeps in the kernel to where the program began, without symbols and
+// unwind tables.
+func TestProcess(t *testing.T) {
+	path, env := programs(t, nil)
+	list := processesOf(t, path, "sh", env)
+	if len(list) != 1 || list[0].PID != 5 || list[0].Command != "/bin/sh" {
+		t.Fatalf("%+v", list)
+	}
+	snap := list[0]
+	b := backtraces(t, snap)[0]
+	if b.Kernel < 3 || len(b.Frames) != b.Kernel+4 {
+		t.Fatalf("%d frames, %d of the kernel; issues %v", len(b.Frames), b.Kernel, snap.Issues)
+	}
+	for i, f := range b.Frames[:b.Kernel] {
+		if f.Module == nil || f.Module.Name != "vmlinux" {
+			t.Errorf("frame %d is at %#x, in no kernel", i, f.PC)
+		}
+	}
+	_, resume := (&kernels.Program{}).Functions()
+	for i, function := range []string{"level2", "level1", "main", "_start"} {
+		f := b.Frames[b.Kernel+i]
+		if f.PC != resume[function] || f.Module == nil || f.Module.Name != "/bin/sh" || f.Trust.String() == "guess" {
+			t.Errorf("frame %d: %#x, %v, want %#x in %s", i, f.PC, f.Trust, resume[function], function)
+		}
+	}
+	if got := b.Stop.Reason.String(); got != "root" {
+		t.Errorf("stop: %s", got)
+	}
+}
+
+// TestWhichProcesses: the task that crashed, a number, names, all.
+func TestWhichProcesses(t *testing.T) {
+	path, env := programs(t, nil)
+	for which, want := range map[string]string{backsight.CrashedProcess: "1", "5": "5", "init": "1", "*": "1 5", "s*": "5"} {
+		var pids []string
+		for _, snap := range processesOf(t, path, which, env) {
+			pids = append(pids, fmt.Sprint(snap.PID))
+		}
+		if got := strings.Join(pids, " "); got != want {
+			t.Errorf("%q: processes %s, want %s", which, got, want)
+		}
+	}
+	machine, err := backsight.Open(t.Context(), path, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	if _, err := backsight.Processes(t.Context(), machine, "kthreadd", env); err == nil || !strings.Contains(err.Error(), "1 (init), 5 (sh)") {
+		t.Errorf("a thread of the kernel: %v", err)
+	}
+}
+
+// TestNotThere: a stack that is swapped out, or that the dump does not have, is said to be missing, and the chain has what registers and the
+// sysroot's file tell.
+func TestNotThere(t *testing.T) {
+	for entry, want := range map[uint64]string{0x1234_5678_0002: "the stack is swapped out", 0x9000_0703: "the stack is not in the dump"} {
+		path, env := programs(t, func(p *kernels.Program) {
+			if p.Task == "sh" {
+				p.StackEntry = entry
+			}
+		})
+		snap := processesOf(t, path, "sh", env)[0]
+		b := backtraces(t, snap)[0]
+		_, resume := (&kernels.Program{}).Functions()
+		if len(b.Frames) <= b.Kernel || b.Frames[b.Kernel].PC != resume["level2"] || b.Stop.Reason.String() == "root" {
+			t.Errorf("%d frames, stop %s", len(b.Frames), b.Stop.Reason)
+		}
+		if len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "of 1 of 1 threads "+want) {
+			t.Errorf("issues %v", snap.Issues)
+		}
+	}
+}
+
+// TestNoMachine: other captures have no processes.
+func TestNoMachine(t *testing.T) {
+	files := backsight.NewFiles(input.FileOptions{})
+	defer files.Close()
+	env := input.Env{Files: files}
+	s, err := backsight.OpenReader(t.Context(), "snapshot", strings.NewReader(`{"arch":"mips","endian":"big","regs":{"pc":"0x400d2c"},"memory":[],"images":[]}`), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := backsight.Processes(t.Context(), s, "1", env); err == nil {
+		t.Error("no error")
+	}
+}
