@@ -5,7 +5,8 @@
 //
 //	capture ─► input ─► target.Snapshot ─► unwind.Walker ─► []unwind.Frame ─► report ─► render
 //
-// A program says where binaries are (NewFiles), opens captures (Open, OpenReader), unwinds
+// Backtraces goes all that way in one call, a Session for many captures. A program that wants
+// one step at a time says where binaries are (NewFiles), opens captures (Open, OpenReader), unwinds
 // their snapshots (Unwinder.Backtraces) and names the frames (Report). What Backsight knows
 // are five lists: CPUs, Formats, ImageFormats, DefaultSources, TableFormats. A program may give
 // lists of its own instead, with formats and sources that live in other modules.
@@ -14,13 +15,27 @@ package backsight
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 
 	"github.com/backsight/backsight/input"
 )
 
+// HostDebugDir has the debug files of this machine's binaries.
+const HostDebugDir = "/usr/lib/debug"
+
 // NewFiles returns the executables that opt describes, of all processors and of all
-// kinds that Backsight knows where opt names none.
+// kinds that Backsight knows where opt names none. Where opt has nil for directories of debug files,
+// they are HostDebugDir; of another machine's binaries, those of a sysroot, this machine has none. Where it names
+// no cache, and none is unwanted, that is a folder of the user's (os.UserCacheDir).
 func NewFiles(opt input.FileOptions) *input.Files {
+	if opt.DebugDirs == nil && opt.Sysroots == nil {
+		opt.DebugDirs = []string{HostDebugDir}
+	}
+	if dir, err := os.UserCacheDir(); err == nil && opt.CacheDir == "" && !opt.NoCache {
+		opt.CacheDir = filepath.Join(dir, "backsight")
+	}
 	if opt.Archs == nil {
 		opt.Archs = CPUs()
 	}
@@ -67,4 +82,12 @@ func complete(env input.Env) *input.Env {
 		env.Formats = Formats()
 	}
 	return &env
+}
+
+// Version is that of the program's module, "devel" where it was built of no release.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
 }

@@ -11,28 +11,13 @@ import (
 )
 
 func Example() {
-	ctx := context.Background()
-	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/mips-deref/modules"}})
-	defer files.Close()
-	capture, err := backsight.Open(ctx, "testdata/mips-deref/core.gz", input.Env{Files: files})
-	if err != nil {
-		log.Fatal(err)
+	where := backsight.Config{Files: input.FileOptions{Sysroots: []string{"testdata/mips-deref/modules"}}}
+	for report, err := range backsight.Backtraces(context.Background(), "testdata/mips-deref/core.gz", where) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		os.Stdout.Write(render.AppendText(nil, report, render.Style{}))
 	}
-	defer capture.Close()
-	snap, err := capture.Next(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	unwinder, err := backsight.NewUnwinder(backsight.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	traces, err := unwinder.Backtraces(ctx, snap)
-	if err != nil {
-		log.Fatal(err)
-	}
-	report := backsight.Report(ctx, snap, traces, backsight.Names(false))
-	os.Stdout.Write(render.AppendText(nil, report, render.Style{}))
 	// Output:
 	// Thread 30978 (crashed): SIGSEGV
 	//     the program reads from 0x40 through a pointer that is NULL

@@ -33,8 +33,10 @@ type FileOptions struct {
 	Indexed []string
 	// NoIndex: nothing is searched for below Sysroots; only paths and build IDs lead to files there.
 	NoIndex bool
-	// CacheDir is a directory for what the headers of many files said, for the next time; "": nothing is kept.
+	// CacheDir is a directory for what the headers of many files said, for the next time; "": nothing is kept. NoCache keeps the
+	// facade from choosing one.
 	CacheDir string
+	NoCache  bool
 	// Context ends searches through directories, nil: nothing does. What was not found by then is not there.
 	Context context.Context
 	// Searching, if set, is told of each file that such a search comes to, by several goroutines.

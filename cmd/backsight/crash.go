@@ -215,8 +215,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 	if err := s.prepare(ctx, []string{name}); err != nil {
 		return nil, o.bt.style, err
 	}
-	s.names = o.bt.names.symbolizer()
-	stream, err := backsight.OpenReader(ctx, name, core.Reader(), o.bt.memory.env(s.files))
+	stream, err := backsight.OpenReader(ctx, name, core.Reader(), s.lib.Env())
 	if err != nil {
 		return nil, o.bt.style, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"github.com/backsight/backsight"
@@ -30,9 +29,6 @@ type fileFlags struct {
 	noIndex   bool
 	searched  atomic.Int64 // files that searches came to
 }
-
-// hostDebugDir has the debug files of this machine's binaries.
-const hostDebugDir = "/usr/lib/debug"
 
 // debugRoots are the directories to search: of another machine's binaries, this
 // machine's debug files are none, unless the user says so.
@@ -85,7 +81,7 @@ func (ff *fileFlags) gdbOrder(captures []string) []string {
 }
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
-	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
+	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{backsight.HostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
 	ff.addFetch(f)
 	ff.flags = f
 }
@@ -103,7 +99,7 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 		return nil, err
 	}
 	opt := input.FileOptions{Fetch: ff.running.or(fetch), FetchSymbols: symbols, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
-		NoIndex: ff.noIndex, CacheDir: cacheDir(), Context: ctx, Searching: func() { ff.searched.Add(1) }}
+		NoIndex: ff.noIndex, Context: ctx, Searching: func() { ff.searched.Add(1) }}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}
@@ -133,15 +129,6 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 		}
 	}
 	return files, nil
-}
-
-// cacheDir is where what is costly to find is kept for the next time, "" where the user has no such place.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "backsight")
 }
 
 // directory checks that a flag, if it is given, names one.

@@ -23,12 +23,11 @@ type session struct {
 	out      output
 	progress *progress
 
-	unwinder *backsight.Unwinder
-	names    backsight.Symbolizer
-	files    *input.Files
-	several  bool      // captures
-	reader   io.Reader // what to read instead of a file; nil: none
-	format   string    // of the current capture
+	lib     *backsight.Session
+	files   *input.Files // of lib
+	several bool         // captures
+	reader  io.Reader    // what to read instead of a file; nil: none
+	format  string       // of the current capture
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -54,25 +53,37 @@ func (s *session) prepare(ctx context.Context, captures []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
-	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), Fold: true, TableDir: s.opt.walk.tableDir,
-		StackSizes: s.opt.style.StackUsage,
-		Warn:       func(err error) { s.progress.warn(err.Error()) }})
-	if err != nil {
-		return err
-	}
 	if s.files, err = s.opt.files.open(ctx, s.progress.warn); err != nil {
 		return err
 	}
 	if err := s.opt.memory.check(s.files.Archs()); err != nil {
 		return err
 	}
+	if s.lib, err = backsight.SessionOf(s.files, s.config(sources)); err != nil {
+		return err
+	}
 	return s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures)))
+}
+
+// config is what the flags say of captures and reports.
+func (s *session) config(sources []backsight.Source) backsight.Config {
+	o := s.opt
+	env := o.memory.env(s.files)
+	names := o.names.symbolizer()
+	return backsight.Config{
+		RAM: env.RAM, Regs: env.Regs,
+		Unwind: backsight.Options{Sources: sources, MaxFrames: o.walk.limit(o.format), TableDir: o.walk.tableDir, StackSizes: o.style.StackUsage,
+			Warn: func(err error) { s.progress.warn(err.Error()) }},
+		Explain: o.walk.explain || o.format == "html", SystemThreads: !o.goroutines, Names: names, Nameless: names == nil,
+		Variables: o.show.locals || o.show.args, Choose: o.choice.choose,
+		Unsigned: o.sample.given || !slices.Contains([]string{"json", "jsonl", "signature"}, o.format),
+	}
 }
 
 // work goes through the captures.
 func (s *session) work(ctx context.Context, captures []string) error {
-	sets := backsight.Sets(captures, s.opt.memory.env(s.files))
-	s.names, s.several = s.opt.names.symbolizer(), len(sets) > 1
+	sets := backsight.Sets(captures, s.lib.Env())
+	s.several = len(sets) > 1
 	if isTerminal(s.progress.w) {
 		defer s.progress.watch(s.status(time.Now()))()
 	}
@@ -123,7 +134,7 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 		return &failure{code: code}
 	}
 	// Images are shared by all captures and stay open until the last.
-	return s.files.Close()
+	return s.lib.Close()
 }
 
 // failed writes the object of a capture that could not be read, for programs; people are
@@ -169,14 +180,14 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 	go func() {
 		stack.Reserve()
 		var o opened
-		if env := s.opt.memory.env(s.files); files[0] == memoryAlone {
-			o.stream, o.err = backsight.OpenMemory(ctx, env)
+		if env := s.lib.Env(); files[0] == memoryAlone {
+			o.stream, o.err = s.lib.Open(ctx)
 		} else if stream, live, err := s.opt.live.open(ctx, files[0], env); live {
 			o.stream, o.err = stream, err
 		} else if s.reader != nil {
 			o.stream, o.err = backsight.OpenReader(ctx, files[0], s.reader, env)
 		} else {
-			o.stream, o.err = backsight.OpenSet(ctx, files, env)
+			o.stream, o.err = s.lib.Open(ctx, files...)
 		}
 		if o.err == nil {
 			o.stream, o.err = s.opt.choice.processes(ctx, o.stream, s.opt.memory.env(s.files))
@@ -193,32 +204,15 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 
 // report unwinds a snapshot and names its frames.
 func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
-	if s.opt.goroutines {
-		if err := backsight.Goroutines(ctx, snap); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.opt.choice.choose(snap); err != nil {
-		return nil, err
-	}
-	unwind := s.unwinder.Backtraces
-	if s.opt.walk.explain || s.opt.format == "html" {
-		unwind = s.unwinder.ExplainedBacktraces
-	}
-	traces, err := unwind(ctx, snap)
+	r, err := s.lib.Report(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
-	r := backsight.Report(ctx, snap, traces, s.names)
 	if s.opt.show.locals || s.opt.show.args {
-		s.unwinder.Variables(ctx, r, backsight.Names(false))
 		r.Issues = append(r.Issues, noVariables(r)...)
 	}
 	r.Issues = append(r.Issues, s.unused(snap)...)
 	s.opt.show.fill(r, s.opt.files.sysroots)
-	if slices.Contains([]string{"json", "jsonl", "signature"}, s.opt.format) && !s.opt.sample.given {
-		backsight.Sign(ctx, r)
-	}
 	s.advise(r)
 	return r, nil
 }

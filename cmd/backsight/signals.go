@@ -18,7 +18,7 @@ func (s *signalled) Error() string { return s.by.String() }
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	came := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range stopping() {
 		if !signal.Ignored(s) {
 			signal.Notify(came, s)
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
+	"github.com/backsight/backsight"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -69,9 +69,4 @@ func newVersion() *cobra.Command {
 }
 
 // version is the module's, as the Go tool recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
+func version() string { return backsight.Version() }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/backsight/backsight/cpu"
@@ -32,7 +31,7 @@ func connect(ctx context.Context, addr string) (Transport, error) {
 		return dial(ctx, "unix", path)
 	}
 	if st, err := os.Stat(addr); err == nil && st.Mode()&os.ModeCharDevice != 0 {
-		return os.OpenFile(addr, os.O_RDWR|syscall.O_NONBLOCK, 0)
+		return os.OpenFile(addr, os.O_RDWR|notWaiting, 0)
 	}
 	if strings.HasPrefix(addr, ":") {
 		addr = "localhost" + addr
