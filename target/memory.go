@@ -169,17 +169,30 @@ func (m *Memory) CString(addr uint64, most int) string {
 
 // Bytes returns captured bytes from addr on without copying: to the end of the
 // segment's data, or of the page where a Pager reads them; nil when addr was not
-// captured. Do not change them. They stay as they are for as long as they are in use.
+// captured. Close to the end they are a copy that goes on behind it, where the next segment adjoins.
+// Do not change them. They stay as they are for as long as they are in use.
 func (m *Memory) Bytes(addr uint64) []byte {
 	addr &= m.addr
 	s := m.find(addr)
 	if s == nil || addr-s.Addr >= uint64(len(s.Data)) {
 		return m.paged(s, addr)
 	}
-	return s.Data[addr-s.Addr:]
+	if b := s.Data[addr-s.Addr:]; len(b) >= minRun || s.Rest > 0 {
+		return b
+	}
+	return m.across(addr, s.Data[addr-s.Addr:])
 }
 
-// minRun is how many bytes Bytes returns of pages where there are as many: as long as
+// across is b, the end of a segment, and what follows it in the next.
+func (m *Memory) across(addr uint64, b []byte) []byte {
+	if m.find(addr+uint64(len(b))) == nil {
+		return b
+	}
+	run := make([]byte, minRun)
+	return run[:m.Read(addr, run)]
+}
+
+// minRun is how many bytes Bytes returns where there are as many: as long as
 // the signal trampolines and the instructions before a return address, which are looked
 // at as one run wherever they lie.
 const minRun = 64

@@ -321,3 +321,21 @@ func TestCString(t *testing.T) {
 		}
 	}
 }
+
+// TestBytesAcross: close to the end of a segment its bytes go on in the next, as the bytes of pages do, so that what is looked at as
+// one run, the code before a return address, is there; not across a gap, and not into zeros that the capture only tells of.
+func TestBytesAcross(t *testing.T) {
+	var b Builder
+	b.Add(0x1000, bytes.Repeat([]byte{1}, 0x100), 0, PermRead)
+	b.Add(0x1100, bytes.Repeat([]byte{2}, 0x20), 0, PermRead|PermExec)
+	b.Add(0x1140, bytes.Repeat([]byte{3}, 0x100), 0x10, PermRead)
+	m := b.Memory(little64)
+	if got := m.Bytes(0x10f8); len(got) != 0x28 || got[7] != 1 || got[8] != 2 {
+		t.Errorf("% x", got)
+	}
+	for addr, want := range map[uint64]int{0x1000: 0x100, 0x1110: 0x10, 0x1238: 8} {
+		if got := m.Bytes(addr); len(got) != want {
+			t.Errorf("%#x: %d bytes; want %d", addr, len(got), want)
+		}
+	}
+}
