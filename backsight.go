@@ -33,7 +33,7 @@ func NewFiles(opt input.FileOptions) *input.Files {
 	if opt.DebugDirs == nil && opt.Sysroots == nil {
 		opt.DebugDirs = []string{HostDebugDir}
 	}
-	if dir, err := os.UserCacheDir(); err == nil && opt.CacheDir == "" && !opt.NoCache {
+	if dir, err := os.UserCacheDir(); err == nil && opt.CacheDir == "" {
 		opt.CacheDir = filepath.Join(dir, "backsight")
 	}
 	if opt.Archs == nil {

@@ -2,7 +2,6 @@ package image
 
 import (
 	"io"
-	"os"
 
 	"github.com/backsight/backsight/internal/mapped"
 )
@@ -19,6 +18,7 @@ type File struct {
 	Path string
 	Data []byte // do not change
 
+	disk    mapped.Disk // where Path is
 	release func() error
 }
 
@@ -30,13 +30,25 @@ type File struct {
 // for a writer. sniff is asked first, so that a huge file of another kind costs
 // nothing where files cannot be mapped.
 func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
-	return openFile(path, 0, sniff)
+	return openFile(mapped.Disk{}, path, 0, sniff)
 }
 
+// OpenFile is the function OpenFile for a file that is where opt says files are.
+func (o *Options) OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
+	return openFile(o.disk(), path, 0, sniff)
+}
+
+// OpenBeside is OpenFile for a file where f is.
+func (f *File) OpenBeside(path string, sniff func(head []byte) bool) (*File, error) {
+	return openFile(f.disk, path, 0, sniff)
+}
+
+func (o *Options) disk() mapped.Disk { return mapped.Disk{FS: o.FS} }
+
 // openFile is OpenFile for what lies from an offset on.
-func openFile(path string, at uint64, sniff func(head []byte) bool) (*File, error) {
-	f := &File{Name: path, Path: path}
-	st, err := os.Stat(path)
+func openFile(disk mapped.Disk, path string, at uint64, sniff func(head []byte) bool) (*File, error) {
+	f := &File{Name: path, Path: path, disk: disk}
+	st, err := disk.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
@@ -45,7 +57,7 @@ func openFile(path string, at uint64, sniff func(head []byte) bool) (*File, erro
 	case st.Size() == 0:
 		return nil, f.Errorf(0, "empty file")
 	}
-	in, err := os.Open(path)
+	in, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +70,7 @@ func openFile(path string, at uint64, sniff func(head []byte) bool) (*File, erro
 	if sniff != nil && !sniff(head[:n]) {
 		return nil, f.unrecognised()
 	}
-	if f.Data, f.release, err = mapped.File(in); err != nil {
+	if f.Data, f.release, err = mapped.Whole(in); err != nil {
 		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
 	}
 	f.Data = f.Data[min(at, uint64(len(f.Data))):]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"io/fs"
 	"iter"
 	"slices"
 
@@ -28,6 +29,9 @@ type Format struct {
 
 // Options say how to open files.
 type Options struct {
+	// FS is where files are, those that a file leads to as well; nil: on this machine. A path begins at its root, with and without
+	// the slash before it. What FS opens is best an io.ReaderAt.
+	FS fs.FS
 	// Archs are the processors to choose from.
 	Archs cpu.Set
 	// DebugDirs are the roots of separate debug files, usually /usr/lib/debug.
@@ -71,7 +75,7 @@ type Root struct {
 // facade's do.
 func Open(path string, formats []Format, opt Options) (*Image, error) {
 	var format *Format
-	f, err := openFile(path, opt.Offset, func(head []byte) bool {
+	f, err := openFile(opt.disk(), path, opt.Offset, func(head []byte) bool {
 		format = recognise(formats, head)
 		return format != nil
 	})
@@ -110,11 +114,11 @@ func Parse(name string, data []byte, formats []Format, opt Options) (*Image, err
 	return format.Open(f, opt)
 }
 
-// BuildID is the build ID of the file at a path, nil where it has none, or where none of
+// BuildID is the build ID of the file at a path in fsys (nil: of this machine), nil where it has none, or where none of
 // formats knows it.
-func BuildID(path string, formats []Format) (id []byte) {
+func BuildID(fsys fs.FS, path string, formats []Format) (id []byte) {
 	var format *Format
-	f, err := OpenFile(path, func(head []byte) bool {
+	f, err := openFile(mapped.Disk{FS: fsys}, path, 0, func(head []byte) bool {
 		i := slices.IndexFunc(formats, func(f Format) bool { return f.BuildID != nil && f.Sniff(head) })
 		if i >= 0 {
 			format = &formats[i]

@@ -2,7 +2,6 @@ package input
 
 import (
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -46,7 +45,7 @@ func (x *idIndex) find(id []byte) []string {
 func (x *idIndex) build() {
 	x.files = make(map[string][]string)
 	for _, t := range x.trees {
-		known := openKnown(x.opt.Context, x.opt.CacheDir, t.root)
+		known := openKnown(x.opt, t.root)
 		x.read(t, known)
 		known.save()
 	}
@@ -62,7 +61,7 @@ func (x *idIndex) read(t *tree, known *knownIDs) {
 	for range runtime.GOMAXPROCS(0) {
 		readers.Go(func() {
 			for path := range paths {
-				st, err := os.Lstat(path)
+				st, err := t.disk.Lstat(path)
 				if err != nil || !st.Mode().IsRegular() || x.programs && st.Mode()&0o111 == 0 && stem(st.Name()) == "" {
 					continue
 				}

@@ -13,7 +13,8 @@ import (
 
 // Capture is a capture's bytes, decompressed. For a regular file Data holds all bytes. For a
 // source that can be read only once (standard input, a reader, a compressed file) Data is nil,
-// and a format calls either Stream or Bytes, once.
+// and a format calls either Stream, Bytes or Pages, once. Data is nil as well for a file that is not mapped, of which Pages
+// reads parts.
 type Capture struct {
 	Name string // for messages: the path, or what the caller of OpenReader said
 	// Dir is the directory of the capture's file, which may name other files beside itself; ""
@@ -30,7 +31,7 @@ type Capture struct {
 	reader   io.Reader
 	packed   *counted    // what reader decompresses, nil where it does not
 	file     *onDemand   // where Data is mapped from
-	at       *os.File    // a file that cannot be mapped; nil: another capture
+	parts    inParts     // of a file that is not mapped
 	maxSpill int64       // bounds the temporary file
 	broken   *Error      // where reading broke off; nil: nowhere, or nothing was read
 	until    func() bool // the stop of mapped.Until, nil where nothing ends the reading of mapped
@@ -53,17 +54,33 @@ func (c *Capture) Stream() io.Reader {
 		return &untilDone{c, c.reader}
 	case c.file != nil:
 		return &untilDone{c, c.file}
+	case c.parts.file != nil && c.parts.size != unbounded:
+		return &untilDone{c, c.section()}
 	}
 	return bytes.NewReader(c.Data)
 }
 
+// inParts is a file whose parts are read; the zero value is none.
+type inParts struct {
+	file io.ReaderAt
+	size uint64
+}
+
+// unbounded is the size of /proc/kcore, which claims the address space.
+const unbounded = ^uint64(0)
+
 // ReaderAt reads parts of a file that cannot be mapped: /proc/kcore, whose size is that of the
-// address space. It is nil for all other captures; these have Bytes.
+// address space. It is nil for all other captures; these have Bytes and Pages.
 func (c *Capture) ReaderAt() io.ReaderAt {
-	if c.at == nil {
+	if c.parts.size != unbounded {
 		return nil
 	}
-	return c.at
+	return c.parts.file
+}
+
+// section reads the file that is not mapped from its beginning.
+func (c *Capture) section() *io.SectionReader {
+	return io.NewSectionReader(c.parts.file, 0, int64(c.parts.size))
 }
 
 // onDemand is a file that is opened when it is read.
@@ -103,29 +120,61 @@ func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
 
 // stored is Bytes, but where the context ends it returns the bytes read so far.
 func (c *Capture) stored() ([]byte, error) {
-	if c.at != nil {
+	err := c.store()
+	if c.parts.file == nil {
+		return c.Data, err
+	}
+	if c.ReaderAt() != nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped"}
 	}
-	if c.Data != nil || c.reader == nil {
-		return c.Data, nil
+	if c.parts.size > maxWhole {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped, and is too large to be read as a whole"}
+	}
+	data := make([]byte, c.parts.size)
+	n, failed := io.ReadFull(c.section(), data)
+	if failed != nil {
+		return nil, &Error{Path: c.Name, Offset: int64(n), Reason: "cannot be read", Err: failed}
+	}
+	c.Data, c.parts = data, inParts{}
+	return data, err
+}
+
+// maxWhole bounds a file that is read as a whole.
+const maxWhole = 1 << 30
+
+// store keeps what can be read once only in a temporary file: in Data or, where files are not mapped, in parts.
+func (c *Capture) store() error {
+	if c.parts.file != nil || c.Data != nil || c.reader == nil {
+		return nil
 	}
 	stored := newAllowance("decompressed bytes to store", storedFloor, storedPerByte, c.packed)
 	f, broken := spill(&untilDone{c, c.reader}, c.maxSpill, stored)
 	if f == nil {
-		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
+		return &Error{Path: c.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
 	}
 	c.release = append(c.release, func() error { return removeSpill(f) })
-	data, release, err := mapped.File(f)
+	if err := c.keep(f); err != nil {
+		return &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
+	}
+	if broken != nil {
+		c.broken = &Error{Path: c.Name, Offset: int64(max(c.parts.size, uint64(len(c.Data)))), Reason: "ends here", Err: broken}
+		return c.broken
+	}
+	return nil
+}
+
+// keep makes a temporary file the capture's bytes.
+func (c *Capture) keep(f *os.File) error {
+	if !mapped.Maps {
+		return c.setParts(f)
+	}
+	data, release, err := mapped.Whole(f)
 	if err != nil {
-		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
+		return err
 	}
 	c.release = append(c.release, release)
 	c.Data, c.mapped = data, data
-	if broken != nil {
-		c.broken = &Error{Path: c.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
-		return data, c.broken
-	}
-	return data, nil
+	return nil
 }
 
 // explain adds to a format's error that the capture is cut short: what the format looked for may

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -13,11 +14,15 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 )
 
 // FileOptions say where executables are, as the user told.
 type FileOptions struct {
+	// FS is where all files are: captures, binaries, debug files, memory and registers; nil: on this machine. Paths are as
+	// image.Options.FS has them.
+	FS    fs.FS
 	Archs cpu.Set
 	// Exe is the program's own executable, "" where the capture tells.
 	Exe string
@@ -33,10 +38,9 @@ type FileOptions struct {
 	Indexed []string
 	// NoIndex: nothing is searched for below Sysroots; only paths and build IDs lead to files there.
 	NoIndex bool
-	// CacheDir is a directory for what the headers of many files said, for the next time; "": nothing is kept. NoCache keeps the
-	// facade from choosing one.
+	// CacheDir is a directory for what the headers of many files said, for the next time; "" and NoCache: nothing is kept, where
+	// the facade chooses a directory for "".
 	CacheDir string
-	NoCache  bool
 	// Context ends searches through directories, nil: nothing does. What was not found by then is not there.
 	Context context.Context
 	// Searching, if set, is told of each file that such a search comes to, by several goroutines.
@@ -52,6 +56,9 @@ type FileOptions struct {
 	// are none.
 	Raw *cpu.Arch
 }
+
+// NoCache is a CacheDir that is none.
+const NoCache = "-"
 
 // NamedImage is a binary and its load bias.
 type NamedImage struct {
@@ -85,6 +92,14 @@ func NewFiles(opt FileOptions) *Files {
 	f := &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
 	f.places.symbols = func(name, id string) iter.Seq[string] { return f.symbolFiles(name, name, []string{id}) }
 	return f
+}
+
+// Disk is where the files are.
+func (f *Files) Disk() mapped.Disk {
+	if f == nil {
+		return mapped.Disk{}
+	}
+	return mapped.Disk{FS: f.places.opt.FS}
 }
 
 // Exe is the executable that the user named, "" for none.

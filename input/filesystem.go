@@ -24,9 +24,6 @@ func stateOf(path string) (s state) {
 		stamp: digest("", int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano())}
 }
 
-// deviceOf is the file system of a path.
-func deviceOf(path string) uint64 { return stateOf(path).device }
-
 // frozen tells whether nothing below a directory can change, other than all at once: times in an image of a file system
 // (squashfs) may be those of another image.
 func frozen(path string) bool {

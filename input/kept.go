@@ -20,11 +20,11 @@ type keptFile struct {
 	what string
 }
 
-// newKept is the file in a cache for a directory; suffix and what tell kinds of such files apart.
-func newKept(ctx context.Context, cache, dir, suffix, what string, most int64) keptFile {
-	k := keptFile{ctx: ctx, what: what, most: most}
-	if dir, err := filepath.Abs(dir); cache != "" && err == nil {
-		k.path = filepath.Join(cache, fmt.Sprintf("%016x.%s", digest(dir), suffix))
+// newKept is the file in a cache for a directory of this machine; suffix and what tell kinds of such files apart.
+func newKept(opt *FileOptions, dir, suffix, what string, most int64) keptFile {
+	k := keptFile{ctx: opt.Context, what: what, most: most}
+	if dir, err := filepath.Abs(dir); opt.CacheDir != "" && opt.CacheDir != NoCache && opt.FS == nil && err == nil {
+		k.path = filepath.Join(opt.CacheDir, fmt.Sprintf("%016x.%s", digest(dir), suffix))
 	}
 	return k
 }

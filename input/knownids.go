@@ -1,11 +1,10 @@
 package input
 
 import (
-	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"io"
-	"os"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 //	"backsight build IDs 1\n"
 //	{ 8 bytes: digest of path, size and time, little-endian; 1 byte: n; n bytes: the build ID, none for n = 0 }
 type knownIDs struct {
+	fsys fs.FS // where the files are
 	file keptFile
 	old  map[uint64]string
 	mu   sync.Mutex
@@ -37,8 +37,8 @@ const (
 const settled = 2 * time.Second
 
 // openKnown reads what is kept for a directory. What cannot be read is not known.
-func openKnown(ctx context.Context, cache, dir string) *knownIDs {
-	k := &knownIDs{file: newKept(ctx, cache, dir, "ids", knownMagic, maxKnownFile), old: make(map[uint64]string), now: make(map[uint64]string)}
+func openKnown(opt *FileOptions, dir string) *knownIDs {
+	k := &knownIDs{fsys: opt.FS, file: newKept(opt, dir, "ids", knownMagic, maxKnownFile), old: make(map[uint64]string), now: make(map[uint64]string)}
 	in, _, end := k.file.open()
 	defer end()
 	b, _ := io.ReadAll(in) // as far as it can be read
@@ -61,11 +61,11 @@ func digest(path string, numbers ...int64) uint64 {
 }
 
 // id is the build ID of a file, "" for none.
-func (k *knownIDs) id(path string, st os.FileInfo, formats []image.Format) string {
+func (k *knownIDs) id(path string, st fs.FileInfo, formats []image.Format) string {
 	key := digest(path, st.Size(), st.ModTime().UnixNano())
 	id, ok := k.old[key]
 	if !ok {
-		id = string(image.BuildID(path, formats))
+		id = string(image.BuildID(k.fsys, path, formats))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

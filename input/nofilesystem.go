@@ -13,9 +13,6 @@ type state struct {
 // stateOf takes all files for those of one file system, and tells no states of a directory apart.
 func stateOf(string) state { return state{} }
 
-// deviceOf is the file system of a path.
-func deviceOf(path string) uint64 { return stateOf(path).device }
-
 // frozen tells whether nothing below a directory can change, other than all at once.
 func frozen(string) bool { return true }
 

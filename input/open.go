@@ -3,6 +3,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -137,12 +138,16 @@ func (s *openStream) Close() error {
 
 // openFile maps a regular file.
 func openFile(ctx context.Context, path string, env *Env) (c *Capture, err error) {
+	disk := env.Files.Disk()
+	if disk.FS != nil || !mapped.Maps {
+		return openInParts(ctx, disk, path, env)
+	}
 	data, release, err := mapped.Open(path)
 	if errors.Is(err, mapped.ErrNoMapping) {
 		return openUnmapped(path)
 	}
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, openError(disk, path, err)
 	}
 	if fault := mapped.Guard(func() { c = NewCapture(path, data) }); fault != nil {
 		return nil, errors.Join(unreadable(path, fault), release())
@@ -161,20 +166,54 @@ func openFile(ctx context.Context, path string, env *Env) (c *Capture, err error
 func openUnmapped(path string) (*Capture, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, openError(path, err)
+		return nil, openError(mapped.Disk{}, path, err)
 	}
 	head := make([]byte, headSize)
 	n, err := f.ReadAt(head, 0)
 	if n == 0 && err != io.EOF {
-		return nil, errors.Join(openError(path, err), f.Close())
+		return nil, errors.Join(openError(mapped.Disk{}, path, err), f.Close())
 	}
-	return &Capture{Name: path, Head: head[:n], at: f, release: []func() error{f.Close}}, nil
+	return &Capture{Name: path, Head: head[:n], parts: inParts{f, unbounded}, release: []func() error{f.Close}}, nil
+}
+
+// openInParts opens a regular file that is not mapped, parts of which can be read.
+func openInParts(ctx context.Context, disk mapped.Disk, path string, env *Env) (*Capture, error) {
+	if st, err := disk.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return nil, openError(disk, path, cmp.Or(err, mapped.ErrNotRegular))
+	}
+	f, err := disk.Open(path)
+	if err != nil {
+		return nil, openError(disk, path, err)
+	}
+	c := &Capture{Name: path, Dir: filepath.Dir(path), ctx: ctx, maxSpill: env.MaxSpill, release: []func() error{f.Close}}
+	if err := c.setParts(f); err != nil {
+		return nil, errors.Join(&Error{Path: path, Offset: -1, Reason: "cannot be read", Err: err}, c.Close())
+	}
+	if err := c.decompress(c.section()); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// setParts has parts of the capture be read from an open file.
+func (c *Capture) setParts(f mapped.File) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, min(headSize, max(st.Size(), 0)))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	c.Head, c.parts = head[:n], inParts{f, uint64(st.Size())}
+	return nil
 }
 
 // openError says what is wrong with a path in one line.
-func openError(path string, err error) error {
+func openError(disk mapped.Disk, path string, err error) error {
 	reason := "cannot be opened"
-	if st, e := os.Stat(path); e == nil && st.IsDir() {
+	if st, e := disk.Stat(path); e == nil && st.IsDir() {
 		return &Error{Path: path, Offset: -1, Reason: "a directory, no capture: name the files in it"}
 	}
 	if errors.Is(err, mapped.ErrNotRegular) {
@@ -205,6 +244,6 @@ func (c *Capture) decompress(r io.Reader) error {
 	if len(head) == 0 && err != io.EOF {
 		return &Error{Path: c.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
-	c.Head, c.Data, c.reader = bytes.Clone(head), nil, b
+	c.Head, c.Data, c.parts, c.reader = bytes.Clone(head), nil, inParts{}, b
 	return nil
 }

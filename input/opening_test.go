@@ -33,7 +33,7 @@ func reading(begun func()) *Env {
 			return one{}, err
 		},
 		OpenMemory: func(_ context.Context, ram *RAM, _ *Env) (Stream, error) {
-			look(ram.Regions[0].Data)
+			look(ram.Regions[0].Pages.Bytes(0, ram.Regions[0].Pages.Size()))
 			return one{}, nil
 		},
 	})

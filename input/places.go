@@ -62,7 +62,7 @@ func (opt *FileOptions) goOn() bool {
 
 // imageOptions keep what images lead to below the sysroots.
 func (p *places) imageOptions() image.Options {
-	opt := image.Options{Archs: p.opt.Archs, DebugDirs: p.opt.DebugDirs, Raw: p.opt.Raw, ByBuildID: p.debugFiles, SymbolFiles: p.symbols, Context: p.opt.Context}
+	opt := image.Options{FS: p.opt.FS, Archs: p.opt.Archs, DebugDirs: p.opt.DebugDirs, Raw: p.opt.Raw, ByBuildID: p.debugFiles, SymbolFiles: p.symbols, Context: p.opt.Context}
 	for _, t := range p.trees {
 		opt.Roots = append(opt.Roots, image.Root{Dir: t.root, Resolve: t.resolve})
 	}

@@ -5,9 +5,10 @@ import (
 	"errors"
 
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/target"
 )
 
-// RAM is memory that the user gave as files, mapped.
+// RAM is memory that the user gave as files, mapped or read in parts.
 type RAM struct {
 	Regions []Region
 	release []func() error
@@ -20,39 +21,29 @@ type Region struct {
 	Addr uint64
 	// Placed: the user said where.
 	Placed bool
-	Data   []byte
+	Pages  Pages
 
-	extents []mapped.Extent // of Data, but for holes; nil: all of it
+	extents []mapped.Extent // of what is mapped, but for holes; nil: all of it
 }
 
-// Run is a run of bytes, and how many zeros follow.
-type Run struct {
-	Data  []byte
-	Zeros uint64
-}
-
-// Runs are the runs of the region, each with its address: the file of a machine's memory may be mostly holes.
-func (r *Region) Runs(yield func(addr uint64, run Run) bool) {
+// AddTo adds the region to memory: the file of a machine's memory may be mostly holes, which are zeros.
+func (r *Region) AddTo(b *target.Builder) {
 	if len(r.extents) == 0 {
-		yield(r.Addr, Run{Data: r.Data})
+		r.Pages.Add(b, r.Addr, 0, r.Pages.Size(), target.PermUnknown)
 		return
 	}
-	if first := r.extents[0].Off; first > 0 && !yield(r.Addr, Run{Zeros: uint64(first)}) {
-		return
-	}
+	b.Add(r.Addr, nil, uint64(r.extents[0].Off), target.PermUnknown)
 	for i, e := range r.extents {
-		next := int64(len(r.Data))
+		next := r.Pages.Size()
 		if i+1 < len(r.extents) {
-			next = r.extents[i+1].Off
+			next = uint64(r.extents[i+1].Off)
 		}
-		end := e.Off + e.Size
-		if !yield(r.Addr+uint64(e.Off), Run{r.Data[e.Off:end], uint64(next - end)}) {
-			return
-		}
+		off := uint64(e.Off)
+		b.Add(r.Addr+off, r.Pages.Bytes(off, uint64(e.Size)), next-off-uint64(e.Size), target.PermUnknown)
 	}
 }
 
-// OpenRAM maps the files of env.RAM. Compressed ones are kept in temporary files, as
+// OpenRAM opens the files of env.RAM. Compressed ones are kept in temporary files, as
 // captures are.
 func OpenRAM(ctx context.Context, env *Env) (*RAM, error) {
 	r := new(RAM)
@@ -62,13 +53,13 @@ func OpenRAM(ctx context.Context, env *Env) (*RAM, error) {
 			return nil, errors.Join(err, r.Close())
 		}
 		r.release = append(r.release, c.Close)
-		data, err := c.Bytes(ctx)
+		pages, err := c.Pages(ctx)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		region := Region{Name: f.Path, Addr: f.Bias, Placed: f.Placed, Data: data}
-		if c.packed == nil {
-			region.extents = mapped.Extents(f.Path, int64(len(data)))
+		region := Region{Name: f.Path, Addr: f.Bias, Placed: f.Placed, Pages: pages}
+		if c.packed == nil && c.mapped != nil {
+			region.extents = mapped.Extents(f.Path, int64(pages.Size()))
 		}
 		r.Regions = append(r.Regions, region)
 	}

@@ -19,7 +19,7 @@ func TestOpenMemory(t *testing.T) {
 	format := func(name string, err error) Format {
 		return Format{Name: name, OpenMemory: func(_ context.Context, ram *RAM, _ *Env) (Stream, error) {
 			r := ram.Regions[0]
-			if string(r.Data) != "ABCD" || r.Addr != 0x20000000 || !r.Placed {
+			if string(r.Pages.Bytes(0, 99)) != "ABCD" || r.Addr != 0x20000000 || !r.Placed {
 				t.Errorf("region %+v", r)
 			}
 			asked = append(asked, name)

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func (f *Files) At(path string) (paths []string) {
 	if f.places.trees != nil || len(f.places.named()) > 0 {
 		return paths
 	}
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+	if f.Disk().Regular(path) {
 		paths = append(paths, path)
 	}
 	return paths

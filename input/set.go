@@ -3,7 +3,6 @@ package input
 import (
 	"context"
 	"errors"
-	"os"
 )
 
 // Sets groups files by the captures that they are: files of one set together (Format.Set), every
@@ -25,11 +24,11 @@ func Sets(paths []string, env *Env) (sets [][]string) {
 // setOf is the set that a file is one of, "" for none. Only a regular file can be read here and again
 // later.
 func setOf(path string, env *Env) string {
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() {
+	disk := env.Files.Disk()
+	if !disk.Regular(path) {
 		return ""
 	}
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return ""
 	}

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 )
 
@@ -37,7 +38,7 @@ type symbolLists struct {
 // output of nm; of a directory, all files that are such a list. Images without symbols of
 // their own have their names from then on, where the addresses fit. The error is about the
 // first file that cannot be read, or that the user named and is no list.
-func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(paths) }
+func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(f.Disk(), paths) }
 
 // Rename is img with the names of a list of symbols that fits, where the image has none of
 // its own; else img itself.
@@ -85,7 +86,7 @@ func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
 	f.lists.mu.Unlock()
 	return func(yield func(string) bool) {
 		for _, path := range paths {
-			for _, c := range symbolPaths(path, base, name, ids) {
+			for _, c := range symbolPaths(f.Disk(), path, base, name, ids) {
 				if !yield(c) {
 					return
 				}
@@ -102,20 +103,20 @@ func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
 }
 
 // symbolPaths are where a binary's file of symbols may be, by what the user named.
-func symbolPaths(path, base, name string, ids []string) []string {
+func symbolPaths(disk mapped.Disk, path, base, name string, ids []string) []string {
 	paths := []string{path, filepath.Join(path, name)}
 	for _, id := range ids {
 		paths = append(paths, filepath.Join(path, base, id, name))
 	}
 	if len(ids) == 0 {
-		paths = append(paths, onlyChild(filepath.Join(path, base), name))
+		paths = append(paths, onlyChild(disk, filepath.Join(path, base), name))
 	}
 	return paths
 }
 
 // onlyChild is a file in the one directory below dir, "" where there are several.
-func onlyChild(dir, name string) string {
-	entries, err := os.ReadDir(dir)
+func onlyChild(disk mapped.Disk, dir, name string) string {
+	entries, err := disk.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		return ""
 	}
@@ -124,12 +125,11 @@ func onlyChild(dir, name string) string {
 
 // moduleLine are the words of the line with which a binary's symbol file begins: "MODULE Linux mips ID name"; nil where a file
 // begins otherwise.
-func moduleLine(path string) []string {
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() {
+func moduleLine(disk mapped.Disk, path string) []string {
+	if !disk.Regular(path) {
 		return nil
 	}
-	file, err := os.Open(path)
+	file, err := disk.Open(path)
 	if err != nil {
 		return nil
 	}
@@ -141,67 +141,71 @@ func moduleLine(path string) []string {
 	return nil
 }
 
-// HasSymbols tells whether a file has the symbols of a build that symbol servers know by one of ids: Breakpad's symbol file, or a
+// HasSymbols tells whether a file of this machine has the symbols of a build that symbol servers know by one of ids: Breakpad's symbol file, or a
 // program database.
 func HasSymbols(path string, ids []string, formats []image.Format) bool {
+	return hasSymbols(mapped.Disk{}, path, ids, formats)
+}
+
+func hasSymbols(disk mapped.Disk, path string, ids []string, formats []image.Format) bool {
 	same := func(id string) bool {
 		return slices.ContainsFunc(ids, func(one string) bool { return strings.EqualFold(id, one) })
 	}
-	if words := moduleLine(path); len(words) >= 5 {
+	if words := moduleLine(disk, path); len(words) >= 5 {
 		return same(words[3])
 	}
 	formats = slices.Clone(formats)
 	formats = slices.DeleteFunc(formats, func(f image.Format) bool { return f.Name != databaseFormat })
-	id := image.SymbolServerID(image.BuildID(path, formats))
+	id := image.SymbolServerID(image.BuildID(disk.FS, path, formats))
 	return id != "" && same(id)
 }
 
 // isSymbolFile tells whether a file has the symbols of a binary. Without ids the name decides.
 func (f *Files) isSymbolFile(path, name string, ids []string) bool {
 	if len(ids) > 0 {
-		return HasSymbols(path, ids, f.places.opt.Formats)
+		return hasSymbols(f.Disk(), path, ids, f.places.opt.Formats)
 	}
-	words := moduleLine(path)
+	words := moduleLine(f.Disk(), path)
 	return len(words) >= 5 && strings.Join(words[4:], " ") == name
 }
 
 // read reads the lists at paths; of a directory, all files that are such a list.
-func (l *symbolLists) read(paths []string) error {
+func (l *symbolLists) read(disk mapped.Disk, paths []string) error {
 	l.mu.Lock()
 	l.paths = append(l.paths, paths...)
 	l.mu.Unlock()
 	for _, path := range paths {
-		st, err := os.Stat(path)
+		st, err := disk.Stat(path)
 		if err != nil {
 			return &Error{Path: path, Offset: -1, Reason: "cannot be opened", Err: errors.Unwrap(err)}
 		}
 		if !st.IsDir() {
-			if err := l.readList(path, st); err != nil {
+			if err := l.readList(disk, path, st); err != nil {
 				return err
 			}
 			continue
 		}
-		entries, err := os.ReadDir(path)
+		entries, err := disk.ReadDir(path)
 		if err != nil {
 			return &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: errors.Unwrap(err)}
 		}
 		for _, e := range entries[:min(len(entries), maxLists)] {
 			if st, err := e.Info(); err == nil && st.Mode().IsRegular() {
-				_ = l.readList(filepath.Join(path, e.Name()), st) // others may lie there, too
+				_ = l.readList(disk, filepath.Join(path, e.Name()), st) // others may lie there, too
 			}
 		}
 	}
 	return nil
 }
 
-func (l *symbolLists) readList(path string, st os.FileInfo) error {
+func (l *symbolLists) readList(disk mapped.Disk, path string, st fs.FileInfo) error {
 	if st.Size() > maxList {
 		return &Error{Path: path, Offset: -1, Reason: "too large for a list of symbols"}
 	}
-	if strings.HasSuffix(path, databaseSuffix) || moduleLine(path) != nil { // see SymbolFile
+	if strings.HasSuffix(path, databaseSuffix) || moduleLine(disk, path) != nil { // see SymbolFile
 		return nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path)
 	if err != nil {
 		return &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: errors.Unwrap(err)}
 	}

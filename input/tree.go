@@ -3,11 +3,12 @@ package input
 import (
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // maxLinks is how many symbolic links one path may take, as in Linux (MAXSYMLINKS).
@@ -17,6 +18,7 @@ const maxLinks = 40
 // Symbolic links are followed as that machine would: an absolute target starts
 // at the tree's root, and nothing leads out of it.
 type tree struct {
+	disk mapped.Disk
 	root string
 	// goOn is told of each file that a search comes to, and is false where the search is to end.
 	goOn func() bool
@@ -30,11 +32,11 @@ const treesMagic = "backsight files 1\n"
 
 // newTree is the tree below a directory.
 func newTree(dir string, opt *FileOptions) *tree {
-	return &tree{root: filepath.Clean(dir), goOn: opt.goOn, kept: newKept(opt.Context, opt.CacheDir, dir, "files", treesMagic, maxListing)}
+	return &tree{disk: mapped.Disk{FS: opt.FS}, root: filepath.Clean(dir), goOn: opt.goOn, kept: newKept(opt, dir, "files", treesMagic, maxListing)}
 }
 
 // machine tells whether the tree is this machine's root.
-func (t *tree) machine() bool { return filepath.Dir(t.root) == t.root }
+func (t *tree) machine() bool { return t.disk.FS == nil && filepath.Dir(t.root) == t.root }
 
 // listed is the tree's listing, made when something is first not found without.
 func (t *tree) listed() *listing {
@@ -100,7 +102,7 @@ func (t *tree) resolve(path string) (string, bool) {
 			continue
 		}
 		next := filepath.Join(at, name)
-		st, err := os.Lstat(filepath.Join(t.root, next))
+		st, err := t.disk.Lstat(filepath.Join(t.root, next))
 		if err != nil {
 			return "", false
 		}
@@ -108,7 +110,7 @@ func (t *tree) resolve(path string) (string, bool) {
 			at = next
 			continue
 		}
-		target, err := os.Readlink(filepath.Join(t.root, next))
+		target, err := t.disk.Readlink(filepath.Join(t.root, next))
 		if links++; err != nil || links > maxLinks {
 			return "", false
 		}
@@ -118,6 +120,5 @@ func (t *tree) resolve(path string) (string, bool) {
 		todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
 	}
 	full := filepath.Join(t.root, at)
-	st, err := os.Stat(full)
-	return full, err == nil && st.Mode().IsRegular()
+	return full, t.disk.Regular(full)
 }

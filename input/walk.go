@@ -3,10 +3,11 @@ package input
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
+
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // Bounds of the walk below a directory: more entries than a full distribution has, and their names; more files of one
@@ -20,6 +21,7 @@ const (
 
 // walk lists a tree. Directories that have not changed since they were listed are not read again.
 type walk struct {
+	disk    mapped.Disk
 	goOn    func() bool
 	border  border
 	began   time.Time
@@ -32,17 +34,19 @@ type walk struct {
 // walk lists the tree. Directories that cannot be read are left out, and those whose files are none of a disk: what
 // the kernel shows of itself, and this machine's other file systems. now is the time.
 func (t *tree) walk(now time.Time) {
-	root, err := filepath.EvalSymlinks(t.root)
-	if err != nil {
-		return
-	}
-	kept := t.kept
-	if frozen(root) {
-		kept.path = ""
+	root, kept := t.root, t.kept
+	if t.disk.FS == nil {
+		var err error
+		if root, err = filepath.EvalSymlinks(t.root); err != nil {
+			return
+		}
+		if frozen(root) {
+			kept.path = ""
+		}
 	}
 	old, size, end := kept.open()
 	defer end()
-	w := walk{goOn: t.goOn, border: border{root: root, device: deviceOf(root)}, began: now, old: newOldListing(old)}
+	w := walk{disk: t.disk, goOn: t.goOn, border: border{root: root, device: stateIn(t.disk, root).device}, began: now, old: newOldListing(old)}
 	w.text = make([]byte, 0, size+size/16) // a bit more, for what is new
 	w.visit("")
 	t.list.text = w.text
@@ -54,7 +58,7 @@ func (t *tree) walk(now time.Time) {
 // visit lists a directory below the root, and what is below it.
 func (w *walk) visit(dir string) {
 	full := filepath.Join(w.border.root, filepath.FromSlash(dir))
-	st := stateOf(full)
+	st := stateIn(w.disk, full)
 	if dir != "" && w.border.around(full, st.device) || w.full() {
 		return
 	}
@@ -69,6 +73,14 @@ func (w *walk) visit(dir string) {
 			w.visit(path.Join(dir, string(name)))
 		}
 	}
+}
+
+// stateIn is the state of a directory, of which a file system of a program's own tells nothing.
+func stateIn(disk mapped.Disk, path string) state {
+	if disk.FS != nil {
+		return state{}
+	}
+	return stateOf(path)
 }
 
 // full tells whether the walk ends, and counts what it comes to.
@@ -91,7 +103,7 @@ const unknownStamp = "----------------"
 
 // read lists a directory anew.
 func (w *walk) read(dir, full, stamp string) {
-	entries, err := os.ReadDir(full)
+	entries, err := w.disk.ReadDir(full)
 	if err != nil {
 		stamp = unknownStamp
 	}

@@ -53,25 +53,25 @@ func TestBorder(t *testing.T) {
 	if filepath.Separator != '/' {
 		t.Skip("no root that has all file systems")
 	}
-	machine := border{root: "/", device: deviceOf("/")}
+	machine := border{root: "/", device: stateOf("/").device}
 	for _, dir := range []string{"/proc", "/sys", "/dev", "/run"} {
-		if !machine.around(dir, deviceOf(dir)) {
+		if !machine.around(dir, stateOf(dir).device) {
 			t.Errorf("%s is searched", dir)
 		}
 	}
 	copied := border{root: t.TempDir()}
-	copied.device = deviceOf(copied.root)
+	copied.device = stateOf(copied.root).device
 	for _, name := range []string{"proc", "run", "usr"} {
 		dir := filepath.Join(copied.root, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if copied.around(dir, deviceOf(dir)) || copied.root != "/" && deviceOf(dir) == deviceOf("/") && machine.around(dir, deviceOf(dir)) {
+		if copied.around(dir, stateOf(dir).device) || copied.root != "/" && stateOf(dir).device == stateOf("/").device && machine.around(dir, stateOf(dir).device) {
 			t.Errorf("%s is not searched", dir)
 		}
 	}
 	for _, dir := range []string{"/proc/self", "/sys/kernel"} {
-		if st, err := os.Stat(dir); err == nil && st.IsDir() && deviceOf(dir) != 0 && (!copied.around(dir, deviceOf(dir)) || !machine.around(dir, deviceOf(dir))) {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() && stateOf(dir).device != 0 && (!copied.around(dir, stateOf(dir).device) || !machine.around(dir, stateOf(dir).device)) {
 			t.Errorf("%s is searched", dir)
 		}
 	}
@@ -124,7 +124,7 @@ func TestKnownIDs(t *testing.T) {
 	if got := find("version1"); !slices.Equal(got, []string{first}) {
 		t.Fatal(got)
 	}
-	known := openKnown(t.Context(), cache, dir)
+	known := openKnown(&FileOptions{Context: t.Context(), CacheDir: cache}, dir)
 	if len(known.old) != minKnown+2 {
 		t.Fatalf("%d files are known", len(known.old))
 	}

@@ -149,7 +149,7 @@ func (c *cache) openSubcaches(in *image.File) {
 		if r.Err() != nil || bytes.ContainsAny([]byte(suffix), "/\\") {
 			return
 		}
-		if f, err := image.OpenFile(in.Path+suffix, sniff); err == nil {
+		if f, err := in.OpenBeside(in.Path+suffix, sniff); err == nil {
 			c.files = append(c.files, f)
 			c.addMappings(f.Data)
 		}

@@ -14,7 +14,7 @@ func (c *cache) openSymbols(in *image.File) {
 	if in.Path == "" || !c.has(in.Data, symbolFileAt+16) {
 		return
 	}
-	if f, err := image.OpenFile(in.Path+".symbols", sniff); err == nil {
+	if f, err := in.OpenBeside(in.Path+".symbols", sniff); err == nil {
 		c.files, c.symbols = append(c.files, f), f
 	}
 }

@@ -58,7 +58,7 @@ func (s *companions) open(path string, opt *image.Options, main *file, accept fu
 		if !ok {
 			continue
 		}
-		in, err := image.OpenFile(p, sniff)
+		in, err := opt.OpenFile(p, sniff)
 		if err != nil {
 			continue
 		}

@@ -136,7 +136,7 @@ func (s *debugSearch) try(path string, accept func(*file) bool) debugFile {
 	if !ok {
 		return debugFile{}
 	}
-	in, err := image.OpenFile(path, sniff)
+	in, err := s.opt.OpenFile(path, sniff)
 	if err != nil {
 		return debugFile{}
 	}

@@ -188,7 +188,7 @@ func objectPaths(path string, opt *image.Options) (paths []string) {
 
 // openObject opens an object file, or a member of an archive.
 func openObject(path, member string, opt *image.Options) (*object, error) {
-	in, err := image.OpenFile(path, func(head []byte) bool { return sniff(head) || member != "" && isArchive(head) })
+	in, err := opt.OpenFile(path, func(head []byte) bool { return sniff(head) || member != "" && isArchive(head) })
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,14 @@ package macho
 
 import (
 	"bytes"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // dsym is the separate debug file of an image: the Mach-O file in a dSYM bundle that has the
@@ -36,7 +37,7 @@ func (c *container) dsymFile() *file {
 		}
 		want := c.opt
 		want.Arch, want.BuildID = c.img.Arch, c.main.uuid
-		for _, path := range dsymPaths(c.in.Path, c.opt.DebugDirs) {
+		for _, path := range dsymPaths(&c.opt, c.in.Path) {
 			if c.dsym.open(path, want) {
 				return
 			}
@@ -62,7 +63,7 @@ func (d *dsym) open(path string, opt image.Options) bool {
 	if !ok {
 		return false
 	}
-	in, err := image.OpenFile(path, sniff)
+	in, err := opt.OpenFile(path, sniff)
 	if err != nil {
 		return false
 	}
@@ -83,10 +84,11 @@ const maxBundles, maxBinaries = 1024, 64
 // dsymPaths are the files that may be the dSYM of the binary at path, "" where it has none, best
 // first: in the bundle beside the binary, or beside the application or framework that the binary
 // is in, then in all bundles of the debug directories.
-func dsymPaths(path string, debugDirs []string) (paths []string) {
+func dsymPaths(opt *image.Options, path string) (paths []string) {
+	disk := mapped.Disk{FS: opt.FS}
 	if path != "" {
 		for dir := path; len(paths) < maxBundles; {
-			paths = append(paths, inBundle(dir+".dSYM")...)
+			paths = append(paths, inBundle(disk, dir+".dSYM")...)
 			up := filepath.Dir(dir)
 			if up == dir || !strings.Contains(path, ".app") && !strings.Contains(path, ".framework") && !strings.Contains(path, ".bundle") {
 				break
@@ -94,19 +96,20 @@ func dsymPaths(path string, debugDirs []string) (paths []string) {
 			dir = up
 		}
 	}
-	return append(paths, DebugFiles(debugDirs)...)
+	return append(paths, DebugFiles(opt.FS, opt.DebugDirs)...)
 }
 
-// DebugFiles are the files of all dSYM bundles in directories: in each itself, which may be a
+// DebugFiles are the files of all dSYM bundles in directories of fsys (nil: of this machine): in each itself, which may be a
 // bundle, and in the folder dSYMs of one, where Xcode's archives have theirs.
-func DebugFiles(dirs []string) (paths []string) {
+func DebugFiles(fsys fs.FS, dirs []string) (paths []string) {
+	disk := mapped.Disk{FS: fsys}
 	for _, dir := range dirs {
-		paths = append(paths, inBundle(dir)...)
+		paths = append(paths, inBundle(disk, dir)...)
 		for _, dir := range []string{dir, filepath.Join(dir, "dSYMs")} {
-			entries, _ := os.ReadDir(dir)
+			entries, _ := disk.ReadDir(dir)
 			for _, e := range entries[:min(len(entries), maxBundles)] {
 				if strings.HasSuffix(e.Name(), ".dSYM") {
-					paths = append(paths, inBundle(filepath.Join(dir, e.Name()))...)
+					paths = append(paths, inBundle(disk, filepath.Join(dir, e.Name()))...)
 				}
 			}
 		}
@@ -115,9 +118,9 @@ func DebugFiles(dirs []string) (paths []string) {
 }
 
 // inBundle are the files of a dSYM bundle.
-func inBundle(bundle string) (paths []string) {
+func inBundle(disk mapped.Disk, bundle string) (paths []string) {
 	dir := filepath.Join(bundle, "Contents", "Resources", "DWARF")
-	entries, _ := os.ReadDir(dir)
+	entries, _ := disk.ReadDir(dir)
 	for _, e := range entries[:min(len(entries), maxBinaries)] {
 		paths = append(paths, filepath.Join(dir, e.Name()))
 	}

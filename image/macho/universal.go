@@ -1,6 +1,8 @@
 package macho
 
 import (
+	"io/fs"
+
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/mapped"
@@ -40,13 +42,13 @@ func slicesOf(data []byte) []slice {
 	return list
 }
 
-// UUIDs are the UUIDs of the Mach-O files in the file at a path; none where the file is of another
+// UUIDs are the UUIDs of the Mach-O files in the file at a path in fsys (nil: of this machine); none where the file is of another
 // kind.
-func UUIDs(path string) (ids [][]byte) {
+func UUIDs(fsys fs.FS, path string) (ids [][]byte) {
 	if path == "" {
 		return nil
 	}
-	in, err := image.OpenFile(path, sniff)
+	in, err := (&image.Options{FS: fsys}).OpenFile(path, sniff)
 	if err != nil {
 		return nil
 	}

@@ -106,7 +106,7 @@ func (c *companion) try(path string) *file {
 	if !ok {
 		return nil
 	}
-	in, err := image.OpenFile(path, sniff)
+	in, err := c.opt.OpenFile(path, sniff)
 	if err != nil {
 		return nil
 	}

@@ -69,8 +69,8 @@ func (f *Finder) list() {
 	for _, i := range f.files.Images() {
 		paths = append(paths, i.Path)
 	}
-	for _, path := range append(paths, macho.DebugFiles(f.files.DebugDirs())...) {
-		for _, id := range macho.UUIDs(path) {
+	for _, path := range append(paths, macho.DebugFiles(f.files.Disk().FS, f.files.DebugDirs())...) {
+		for _, id := range macho.UUIDs(f.files.Disk().FS, path) {
 			if _, known := f.byUUID[string(id)]; !known {
 				f.byUUID[string(id)] = path
 			}

@@ -71,7 +71,7 @@ func New(urls string, getenv func(string) string, formats []image.Format, warn f
 func (c *Client) Fetch(ctx context.Context, kind input.FetchKind, id []byte) (path string, ok bool) {
 	key := hex.EncodeToString(id) + "/" + string(kind)
 	return c.ask(ctx, question{key, "/buildid/" + key, func(file string) error {
-		if got := image.BuildID(file, c.formats); !bytes.Equal(got, id) {
+		if got := image.BuildID(nil, file, c.formats); !bytes.Equal(got, id) {
 			return fmt.Errorf("the answer has build ID %x; not used", got)
 		}
 		return nil

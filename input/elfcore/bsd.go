@@ -105,7 +105,7 @@ func (r *noteReader) freeBSD(typ uint32, desc []byte) {
 func (r *noteReader) vmMap(desc []byte) {
 	d := bin.New(desc, r.file.header.big)
 	d.Skip(4)
-	files := budget.New("mappings of files", filesFloor, uint64(len(r.file.data))/bytesPerFile)
+	files := budget.New("mappings of files", filesFloor, r.file.pages.Size()/bytesPerFile)
 	for d.Len() > 0 {
 		e := d
 		size := uint64(e.U32())

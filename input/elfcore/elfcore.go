@@ -38,15 +38,15 @@ func sniff(head []byte) bool {
 
 // open reads the whole core; it is one snapshot.
 func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
-	data, err := capture.Bytes(ctx)
-	if data == nil {
+	pages, err := capture.Pages(ctx)
+	if err != nil && pages.Size() == 0 {
 		return nil, err
 	}
 	var found problems
 	if err != nil {
 		found.capture(capture.Name, "%v", err)
 	}
-	snap, err := read(ctx, file{name: capture.Name, data: data}, env, &found)
+	snap, err := read(ctx, file{name: capture.Name, pages: pages}, env, &found)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 // read decodes a core: what the notes say of threads and mappings, the memory that was
 // captured, then the binaries that were mapped.
 func read(ctx context.Context, f file, env *input.Env, found *problems) (*target.Snapshot, error) {
-	h, what := readHeader(f.data)
+	h, what := readHeader(f.pages.Bytes(0, headerSize))
 	if what != "" {
 		return nil, f.errorf(0, "%s", what)
 	}
@@ -78,8 +78,8 @@ func read(ctx context.Context, f file, env *input.Env, found *problems) (*target
 	for i := range threads {
 		threads[i].Crashed = fault != nil && threads[i].ID == fault.Thread
 	}
-	if end := h.phoff + f.count()*h.phentsize; len(threads) == 0 && end > uint64(len(f.data)) {
-		return nil, f.errorf(uint64(len(f.data)), "truncated: the program headers end at %#x", end)
+	if end := h.phoff + f.count()*h.phentsize; len(threads) == 0 && end > f.pages.Size() {
+		return nil, f.errorf(f.pages.Size(), "truncated: the program headers end at %#x", end)
 	}
 	if len(threads) == 0 {
 		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")

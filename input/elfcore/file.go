@@ -12,7 +12,7 @@ import (
 // file is a core file.
 type file struct {
 	name   string
-	data   []byte
+	pages  input.Pages
 	header header
 	// needed, unless nil, collects what of memory tells which binaries are mapped where.
 	needed *[]target.Range
@@ -29,15 +29,6 @@ func (f *file) errorf(off uint64, format string, args ...any) error {
 	return &input.Error{Path: f.name, Offset: int64(off), Reason: fmt.Sprintf(format, args...)}
 }
 
-// bytes is the part of [off, off+n) that the file holds.
-func (f *file) bytes(off, n uint64) []byte {
-	if off >= uint64(len(f.data)) {
-		return nil
-	}
-	b := f.data[off:]
-	return b[:bin.Limit(n, len(b))]
-}
-
 // count is e_phnum, or sh_info of section header 0 where there are too many
 // mappings for 16 bits (gABI ch. 4, PN_XNUM).
 func (f *file) count() uint64 {
@@ -45,8 +36,7 @@ func (f *file) count() uint64 {
 	if h.phnum != pnXNum {
 		return h.phnum
 	}
-	r := bin.New(f.data, h.big)
-	r.Seek(h.shoff)
+	r := bin.New(f.pages.Bytes(h.shoff, headerSize), h.big)
 	r.Skip(8 + 4*uint64(h.word()) + 4) // sh_name to sh_link
 	if n := r.U32(); r.Err() == nil {
 		return uint64(n)
@@ -68,7 +58,7 @@ func (f *file) segments(found *problems) (s segments, err error) {
 	if h.phentsize < h.phdrSize() {
 		return s, f.errorf(h.phoff, "program headers of %d bytes are too small", h.phentsize)
 	}
-	size, n := uint64(len(f.data)), f.count()
+	size, n := f.pages.Size(), f.count()
 	if h.phoff >= size {
 		return s, f.errorf(h.phoff, "the file ends before its program headers, after %#x bytes", size)
 	}
@@ -78,8 +68,9 @@ func (f *file) segments(found *problems) (s segments, err error) {
 	}
 	needed, mappings := uint64(0), budget.New("mappings", loadsFloor, size/bytesPerLoad)
 	s.loads = make([]phdr, 0, min(n, uint64(mappings.Left())))
-	for i := range n {
-		p := h.readPhdr(f.data[h.phoff+i*h.phentsize:])
+	table := f.pages.Bytes(h.phoff, n*h.phentsize)
+	for i := range min(n, uint64(len(table))/h.phentsize) {
+		p := h.readPhdr(table[i*h.phentsize:])
 		switch p.typ {
 		case ptNote:
 			s.notes = append(s.notes, p) // as many as the file has program headers

@@ -24,7 +24,7 @@ const (
 //	jit_descriptor: version, action_flag (4 bytes each), relevant_entry, first_entry
 //	jit_code_entry: next_entry, prev_entry, symfile_addr, symfile_size (8 bytes)
 func (f *finder) jitted() {
-	read := budget.New("bytes of code registered with GDB", minJITBytes, uint64(len(f.space.file.data)))
+	read := budget.New("bytes of code registered with GDB", minJITBytes, f.space.file.pages.Size())
 	mem, w, seen := f.space.captured, uint64(f.space.arch.AddrSize), make(map[uint64]bool)
 	for _, m := range f.modules.list { // those of files; what is added follows behind
 		if m.Image == nil {

@@ -56,7 +56,7 @@ func TestJIT(t *testing.T) {
 	defer files.Close()
 	img := image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: 0x1000, Size: 0x1000}}}, runtime{})
 	f := finder{name: "core", found: new(problems), binaries: binaries{files: files},
-		space:   &space{file: &file{data: memory}, arch: arch, captured: b.Memory(arch)},
+		space:   &space{file: &file{pages: input.PagesOf(memory)}, arch: arch, captured: b.Memory(arch)},
 		modules: modules{mask: ^uint64(0), list: []*target.Module{target.NewModule("libjit.so", img, bias)}}}
 	f.jitted()
 	if n := len(f.modules.list); n != 2 || len(f.found.list) != 1 {

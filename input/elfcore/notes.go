@@ -64,10 +64,10 @@ type noteReader struct {
 // file: headers that name the same notes again and again are not followed.
 func readNotes(f *file, segs []phdr, found *problems) notes {
 	r := noteReader{file: f, found: found}
-	total := 0
+	total := uint64(0)
 	for _, p := range segs {
-		data := f.bytes(p.off, p.filesz)
-		if total += len(data); total > len(f.data) {
+		data := f.pages.Bytes(p.off, p.filesz)
+		if total += uint64(len(data)); total > f.pages.Size() {
 			break
 		}
 		r.size = len(data)
@@ -246,7 +246,7 @@ func (r *noteReader) files(desc []byte) {
 	names := d
 	room := d.Len() / (3 * w)
 	names.Skip(uint64(bin.Limit(count, room)) * uint64(3*w))
-	files := budget.New("mappings of files", filesFloor, uint64(len(r.file.data))/bytesPerFile)
+	files := budget.New("mappings of files", filesFloor, r.file.pages.Size()/bytesPerFile)
 	for range bin.Limit(count, room) {
 		if !files.Draw(1) {
 			r.found.capture(name, "%s: NT_FILE: %v; the others are left out", name, files.Err())

@@ -41,7 +41,7 @@ type Remains struct {
 // floating-point registers and what else notes have that no walk reads. The layout stays: offsets and sizes are the same.
 func Redact(ctx context.Context, data []byte, env *input.Env, keep *Keep, w io.Writer) (Remains, error) {
 	var linked []target.Range
-	f := file{name: "core", data: data, needed: &linked}
+	f := file{name: "core", pages: input.PagesOf(data), needed: &linked}
 	if _, err := read(ctx, f, env, new(problems)); err != nil {
 		return Remains{}, err
 	}
@@ -85,7 +85,7 @@ const piece = 1 << 20
 
 // part writes a part of the file, as far as that was not written with another part, and zeros in front.
 func (r *redaction) part(ctx context.Context, p *phdr) error {
-	end := p.off + uint64(len(r.bytes(p.off, p.filesz)))
+	end := p.off + r.pages.Held(p.off, p.filesz)
 	if end <= r.at {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (r *redaction) part(ctx context.Context, p *phdr) error {
 		return err
 	}
 	if p.typ != ptLoad {
-		b := bytes.Clone(r.data[r.at:end])
+		b := bytes.Clone(r.pages.Bytes(r.at, end-r.at))
 		if p.typ == ptNote {
 			r.notes(b)
 		}
@@ -103,7 +103,7 @@ func (r *redaction) part(ctx context.Context, p *phdr) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		b := bytes.Clone(r.data[r.at:min(end, r.at+piece)])
+		b := bytes.Clone(r.pages.Bytes(r.at, min(end-r.at, piece)))
 		r.memory(b, p, p.vaddr+(r.at-p.off))
 		if err := r.write(b); err != nil {
 			return err

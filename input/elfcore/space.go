@@ -64,8 +64,7 @@ func (s *space) add(b *target.Builder) {
 			b.AddPaged(p.vaddr, p.memsz, s.pages, p.perm())
 			continue
 		}
-		data := s.file.bytes(p.off, min(p.filesz, p.memsz))
-		b.Add(p.vaddr&s.arch.AddrMask(), data, 0, p.perm())
+		s.file.pages.Add(b, p.vaddr&s.arch.AddrMask(), p.off, min(p.filesz, p.memsz), p.perm())
 	}
 }
 

@@ -40,7 +40,7 @@ func readThreads(f *file, arch *cpu.Arch, n *notes, found *problems) (list []tar
 			continue
 		}
 		if list == nil { // to grow would leave more than twice as much behind
-			list = make([]target.Thread, 0, min(len(n.threads)-short, len(f.data)/len(notes.regs)))
+			list = make([]target.Thread, 0, min(len(n.threads)-short, bin.Limit(f.pages.Size()/uint64(len(notes.regs)), len(n.threads))))
 		}
 		t := target.Thread{ID: notes.id, Name: notes.name, Regs: arch.Read(layout, notes.regs)}
 		setShadow(arch, &t, notes.shadow)

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -117,7 +116,7 @@ func (d *dump) otherBuild(env *input.Env) (issues []string) {
 	if d.sha == "" || path == "" {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := env.Files.Disk().Open(path)
 	if err != nil {
 		return nil // said where the binary is opened
 	}

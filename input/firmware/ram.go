@@ -32,13 +32,14 @@ func AddRAM(b *target.Builder, ram *input.RAM) (issues []target.Issue) {
 	return issues
 }
 
-// runsOf is the content of a file, by its format.
+// runsOf is the content of a file, by its format: all of it in memory, for searches go through a microcontroller's.
 func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
+	data := r.Pages.Bytes(0, r.Pages.Size())
 	switch {
-	case bytes.HasPrefix(r.Data, []byte("\x7fELF")):
-		return loaded(r.Data)
-	case hexfile.Sniff(r.Data[:min(len(r.Data), 512)]):
-		m, err := hexfile.Parse(r.Data)
+	case bytes.HasPrefix(data, []byte("\x7fELF")):
+		return loaded(data)
+	case hexfile.Sniff(data[:min(len(data), 512)]):
+		m, err := hexfile.Parse(data)
 		if err != nil {
 			return nil, append(issues, err.Error()+"; not used")
 		}
@@ -46,7 +47,7 @@ func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
 	case !r.Placed:
 		return nil, append(issues, "where the memory lies is not stated (FILE@ADDR); not used")
 	}
-	return []hexfile.Run{{Data: r.Data}}, nil
+	return []hexfile.Run{{Data: data}}, nil
 }
 
 // loaded are the loaded segments of an ELF file, the form in which OpenOCD and pyOCD dump

@@ -39,7 +39,7 @@ func dump(content []byte, segments ...[2]uint32) []byte {
 
 // TestDumpAsELF: the segments of a memory dump lie at their addresses; what is cut off is said.
 func TestDumpAsELF(t *testing.T) {
-	ram := &input.RAM{Regions: []input.Region{{Name: "ram.elf", Data: dump([]byte("01234567abcd"), [2]uint32{0x2000_0000, 8}, [2]uint32{0x2001_0000, 16}, [2]uint32{0x2002_0000, 4})}}}
+	ram := &input.RAM{Regions: []input.Region{{Name: "ram.elf", Pages: input.PagesOf(dump([]byte("01234567abcd"), [2]uint32{0x2000_0000, 8}, [2]uint32{0x2001_0000, 16}, [2]uint32{0x2002_0000, 4}))}}}
 	var b target.Builder
 	var said []string
 	for _, issue := range firmware.AddRAM(&b, ram) {
@@ -66,7 +66,7 @@ func FuzzAddRAM(f *testing.F) {
 	f.Add([]byte("bytes"), ^uint64(0)-2, true)
 	f.Fuzz(func(t *testing.T, data []byte, at uint64, placed bool) {
 		var b target.Builder
-		_ = firmware.AddRAM(&b, &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: placed, Data: data}}})
+		_ = firmware.AddRAM(&b, &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: placed, Pages: input.PagesOf(data)}}})
 		size := 0
 		for _, s := range b.Memory(arm.Archs()[0]).Segments() {
 			if size += len(s.Data); s.Addr+uint64(len(s.Data)) < s.Addr || s.Rest != 0 {

@@ -3,7 +3,6 @@ package firmware
 import (
 	"bytes"
 	"io"
-	"os"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/regtext"
@@ -20,7 +19,7 @@ func ReadRegisters(env *input.Env) ([]regtext.Value, error) {
 	if env.Regs == "" {
 		return nil, nil
 	}
-	f, err := os.Open(env.Regs)
+	f, err := env.Files.Disk().Open(env.Regs)
 	if err != nil {
 		return nil, &input.Error{Path: env.Regs, Offset: -1, Reason: "cannot be opened", Err: err}
 	}

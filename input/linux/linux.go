@@ -9,7 +9,6 @@ package linux
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
@@ -120,7 +119,7 @@ func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 	type key struct{ release string }
 	return img.Memo(key{k.Release}, func() any {
 		for _, path := range append(k.atBoot(files, "System.map-"), files.Beginning("System.map-"+k.Release)...) {
-			if table, err := ReadSymbols(path); err == nil {
+			if table, err := ReadSymbols(files, path); err == nil {
 				return kallsyms.Named(img, table)
 			}
 		}
@@ -130,8 +129,8 @@ func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 
 // Names is a kernel of which nothing is known but the names in a file of symbols (/proc/kallsyms, or a copy of that), whose code lies in
 // a range, one of the symbols at an address. The file may be of another boot, with the kernel at another place.
-func Names(path string, arch *cpu.Arch, code target.Range, symbol string, at uint64) (*target.Module, error) {
-	data, err := os.ReadFile(path)
+func Names(files *input.Files, path string, arch *cpu.Arch, code target.Range, symbol string, at uint64) (*target.Module, error) {
+	data, err := files.Disk().ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +148,8 @@ func Names(path string, arch *cpu.Arch, code target.Range, symbol string, at uin
 }
 
 // ReadSymbols reads a file of symbols: System.map, /proc/kallsyms, the output of nm.
-func ReadSymbols(path string) (*kallsyms.Table, error) {
-	data, err := readObject(path)
+func ReadSymbols(files *input.Files, path string) (*kallsyms.Table, error) {
+	data, err := readObject(files, path)
 	if err != nil {
 		return nil, err
 	}

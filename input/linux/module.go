@@ -12,7 +12,6 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/unpack"
 	"github.com/backsight/backsight/target"
 )
@@ -75,7 +74,7 @@ func (m *Module) candidates(files *input.Files) (paths []string) {
 
 // link opens a module's file, which may be compressed, and places it.
 func (k *Kernel) link(files *input.Files, path string, m Module, resolve func(string) (uint64, bool)) (*image.Image, error) {
-	data, err := readObject(path)
+	data, err := readObject(files, path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +93,8 @@ func (k *Kernel) link(files *input.Files, path string, m Module, resolve func(st
 }
 
 // readObject is a file's content, decompressed.
-func readObject(path string) ([]byte, error) {
-	file, release, err := mapped.Open(path)
+func readObject(files *input.Files, path string) ([]byte, error) {
+	file, release, err := files.Disk().Load(path)
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {

@@ -67,6 +67,9 @@ func (s *stream) loadKernel() *target.Module {
 // kernelNames is the kernel with the names of its functions: those that perf keeps of the recording's kernel (perf-buildid-cache(1)), or
 // those of the kernel that runs, if it is the same. It is m where none are known.
 func (s *stream) kernelNames(m *target.Module) *target.Module {
+	if s.env.Files.Disk().FS != nil {
+		return m // what this machine keeps is of this machine
+	}
 	var paths []string
 	if home, err := os.UserHomeDir(); err == nil && len(m.BuildID) > 0 {
 		paths = append(paths, filepath.Join(home, ".debug", kernelName, hex.EncodeToString(m.BuildID), "kallsyms"))
@@ -76,7 +79,7 @@ func (s *stream) kernelNames(m *target.Module) *target.Module {
 		paths = append(paths, "/proc/kallsyms")
 	}
 	for _, path := range paths {
-		if named, err := linux.Names(path, s.rec.arch, s.kernel.Range, s.kernel.symbol, s.kernel.at); err == nil {
+		if named, err := linux.Names(s.env.Files, path, s.rec.arch, s.kernel.Range, s.kernel.symbol, s.kernel.at); err == nil {
 			named.Name, named.BuildID = m.Name, m.BuildID
 			return named
 		}

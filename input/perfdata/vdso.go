@@ -50,6 +50,9 @@ func (s *stream) thisVDSO() *image.Image {
 
 // ofThisRelease tells whether the recording's kernel may be the one that runs.
 func (s *stream) ofThisRelease() bool {
+	if s.env.Files.Disk().FS != nil {
+		return false
+	}
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return string(bytes.TrimSpace(release)) == s.rec.release && s.rec.release != ""
 }

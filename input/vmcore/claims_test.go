@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/backsight/backsight/input"
 )
 
 // TestKdumpClaims: a dump shows no more memory, and in no more runs, than a file of its size can hold.
@@ -21,7 +23,7 @@ func TestKdumpClaims(t *testing.T) {
 		le.PutUint32(head[436:], 2*pages/8/block)
 		bitmap := bytes.Repeat([]byte{bits}, pages/8)
 		dump := slices.Concat(head, bitmap, bitmap)
-		d, err := readKdump(t.Context(), "dump", dump, nil)
+		d, err := readKdump(t.Context(), "dump", input.PagesOf(dump), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
 )
@@ -37,6 +38,9 @@ func (h *elfHeader) word() int {
 	return 4
 }
 
+// headerSize is enough for an ELF header of either class, and for a section header.
+const headerSize = 64
+
 func readHeader(data []byte) (h elfHeader, ok bool) {
 	if len(data) < 52 || string(data[:4]) != "\x7fELF" || data[4]-1 > 1 || data[5]-1 > 1 {
 		return h, false
@@ -62,8 +66,13 @@ type segment struct {
 	off, vaddr, paddr, filesz, memsz uint64
 }
 
-func (h *elfHeader) segment(data []byte, i uint64) (s segment) {
-	r := bin.NewAt(data, h.phoff+i*h.phentsize, h.big)
+// table is the table of n program headers, as far as file has it.
+func (h *elfHeader) table(file *input.Pages, n uint64) []byte {
+	return file.Bytes(h.phoff, n*h.phentsize)
+}
+
+func (h *elfHeader) segment(table []byte, i uint64) (s segment) {
+	r := bin.NewAt(table, i*h.phentsize, h.big)
 	s.typ = r.U32()
 	if h.wide {
 		r.Skip(4)
@@ -89,7 +98,7 @@ func sniff(head []byte) bool {
 	}
 	dump, program, kernel := false, false, h.wide
 	for i := range min(h.phnum, uint64(len(head))/h.phentsize) {
-		s := h.segment(head, i)
+		s := h.segment(part(head, h.phoff, uint64(len(head))), i)
 		if s.typ == ptLoad {
 			dump = dump || s.paddr != 0 && h.isPhysical(s.paddr)
 			kernel = kernel && s.vaddr>>63 != 0
@@ -118,8 +127,8 @@ func part(data []byte, off, n uint64) []byte {
 const maxSegments = 1 << 20
 
 // readELF reads an ELF vmcore.
-func readELF(ctx context.Context, name string, data []byte, archs cpu.Set) (*dump, error) {
-	h, ok := readHeader(data)
+func readELF(ctx context.Context, name string, file *input.Pages, archs cpu.Set) (*dump, error) {
+	h, ok := readHeader(file.Bytes(0, headerSize))
 	d := &dump{name: name}
 	if !ok {
 		return nil, d.errorf("the ELF header is damaged")
@@ -129,21 +138,21 @@ func readELF(ctx context.Context, name string, data []byte, archs cpu.Set) (*dum
 	}
 	n := h.phnum
 	if n == pnXNum { // sh_info of section header 0
-		r := bin.NewAt(data, h.shoff+8+4*uint64(h.word())+4, h.big)
+		r := bin.NewAt(file.Bytes(h.shoff, headerSize), 8+4*uint64(h.word())+4, h.big)
 		n = uint64(r.U32())
 	}
 	var b target.Builder
 	b.Until(ctx)
-	missing, shift := uint64(0), h.shift(data, n)
-	for i := range min(n, maxSegments, uint64(len(data))/h.phentsize) {
-		s := h.segment(data, i)
+	n = min(n, maxSegments, file.Size()/h.phentsize)
+	table := h.table(file, n)
+	missing, shift := uint64(0), h.shift(file, table, n)
+	for i := range n {
+		s := h.segment(table, i)
 		switch s.typ {
 		case ptNote:
-			d.notes = append(d.notes, noteSegment{part(data, s.off, s.filesz+shift), h})
+			d.notes = append(d.notes, noteSegment{file.Bytes(s.off, s.filesz+shift), h})
 		case ptLoad:
-			bytes := part(data, s.off+shift, s.filesz)
-			b.Add(s.paddr, bytes, 0, target.PermUnknown)
-			missing += s.filesz - uint64(len(bytes))
+			missing += s.filesz - file.Add(&b, s.paddr, s.off+shift, s.filesz, target.PermUnknown)
 		}
 	}
 	if missing > 0 {

@@ -32,7 +32,7 @@ func readKcore(name string, file io.ReaderAt, archs cpu.Set) (*dump, error) {
 	}
 	var b target.Builder
 	for i := range min(h.phnum, uint64(len(head))/h.phentsize) {
-		switch s := h.segment(head, i); {
+		switch s := h.segment(part(head, h.phoff, uint64(len(head))), i); {
 		case s.typ == ptNote:
 			d.notes = append(d.notes, noteSegment{atMost(file, s.off, min(s.filesz, maxKcoreNotes)), h})
 		case s.typ == ptLoad && h.isPhysical(s.paddr):

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
@@ -81,9 +82,9 @@ type kdumpHeader struct {
 	from, end            uint64
 }
 
-// readKdumpHeader decodes the header. The widths of its fields are those of the machine that
+// readKdumpHeader decodes the header at the beginning of a file of size bytes. The widths of its fields are those of the machine that
 // crashed.
-func readKdumpHeader(data []byte) (h kdumpHeader, ok bool) {
+func readKdumpHeader(data []byte, size uint64) (h kdumpHeader, ok bool) {
 	const utsAt, fieldsAt = 12, 12 + utsSize
 	if len(data) < 1024 || string(data[:8]) != kdumpMagic {
 		return h, false
@@ -98,7 +99,7 @@ func readKdumpHeader(data []byte) (h kdumpHeader, ok bool) {
 	if h.wide && !h.sizes(data[wideAt:]) {
 		return h, false
 	}
-	h.sub(part(data, h.block, 128), uint64(len(data)))
+	h.sub(part(data, h.block, 128), size)
 	return h, true
 }
 
@@ -150,23 +151,23 @@ func is64(machine string) bool {
 
 // readKdump reads a kdump-compressed dump of one file, or of several. Its header is no witness of the
 // processor: QEMU writes i686 or x86_64 for all.
-func readKdump(ctx context.Context, name string, data []byte, others [][]byte) (*dump, error) {
-	h, ok := readKdumpHeader(data)
+func readKdump(ctx context.Context, name string, first input.Pages, others []input.Pages) (*dump, error) {
+	h, ok := readKdumpHeader(first.Bytes(0, headReach), first.Size())
 	d := &dump{name: name}
 	if !ok {
 		return nil, d.errorf("the header of the kdump is damaged")
 	}
 	big := h.order == binary.ByteOrder(binary.BigEndian)
-	bitmaps := part(data, (1+h.subBlocks)*h.block, h.bitBlocks*h.block)
+	bitmaps := first.Bytes((1+h.subBlocks)*h.block, h.bitBlocks*h.block)
 	k := &kdump{order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
 		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[packedBlock][]byte)}
 	k.rank()
-	k.join(d, append([][]byte{data}, others...))
+	k.join(d, append([]input.Pages{first}, others...))
 	b := k.memory(d)
 	b.Until(ctx)
 	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
-	d.info = vmcoreinfo.Parse(part(data, h.info[0], h.info[1]))
-	d.notes = append(d.notes, noteSegment{part(data, h.notes[0], h.notes[1]), elfHeader{wide: h.wide, big: big}})
+	d.info = vmcoreinfo.Parse(first.Bytes(h.info[0], h.info[1]))
+	d.notes = append(d.notes, noteSegment{first.Bytes(h.notes[0], h.notes[1]), elfHeader{wide: h.wide, big: big}})
 	return d, nil
 }
 
@@ -174,7 +175,7 @@ func readKdump(ctx context.Context, name string, data []byte, others [][]byte) (
 func (k *kdump) memory(d *dump) *target.Builder {
 	size := uint64(0)
 	for _, f := range k.files {
-		size += uint64(len(f.data))
+		size += f.pages.Size()
 	}
 	var b target.Builder
 	runs := budget.New("runs of pages", runsFloor, 2*size/descSize)
@@ -268,7 +269,7 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 		return nil, nil
 	}
 	index := k.dumpedBefore(page) - f.first
-	b, err := k.expanded(&f, part(f.data, k.descriptors+index*descSize, descSize))
+	b, err := k.expanded(&f, f.pages.Bytes(k.descriptors+index*descSize, descSize))
 	if err != nil {
 		return nil, fmt.Errorf("page %#x of the kdump: %w", page, err)
 	}
@@ -286,7 +287,7 @@ func (k *kdump) expanded(f *kdumpFile, desc []byte) (b []byte, err error) {
 	if ok {
 		return b, nil
 	}
-	b, err = k.expand.page(part(f.data, at.offset, min(uint64(at.size), 2*k.block)), at.flags, int(k.block))
+	b, err = k.expand.page(f.pages.Bytes(at.offset, min(uint64(at.size), 2*k.block)), at.flags, int(k.block))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
 )
@@ -40,17 +41,20 @@ func notes(data []byte, big bool, visit func(note)) {
 	}
 }
 
+// maxNotesOver bounds how far notes reach behind their segment: those of a thousand processors, 4 KB each.
+const maxNotesOver = 4 << 20
+
 // shift is by how much what follows the notes lies further on than the program headers say.
 //
 // QEMU up to 7.2 at least sizes the notes of all processors by those of the first; the note about
 // the vector registers of AArch64 (SVE) is as long as the vectors that a processor uses. Example:
 // two processors, one of which used 256 bytes a register: the notes end 1632 bytes behind the end of
 // their segment, and so do the bytes of all memory.
-func (h *elfHeader) shift(data []byte, segments uint64) uint64 {
+func (h *elfHeader) shift(file *input.Pages, table []byte, segments uint64) uint64 {
 	var last segment // of notes
-	end, size := uint64(0), uint64(len(data))
-	for i := range min(segments, maxSegments, size/h.phentsize) {
-		switch s := h.segment(data, i); {
+	end, size := uint64(0), file.Size()
+	for i := range segments {
+		switch s := h.segment(table, i); {
 		case s.off > size || s.filesz > size-s.off:
 			return 0
 		case s.typ == ptNote:
@@ -59,7 +63,7 @@ func (h *elfHeader) shift(data []byte, segments uint64) uint64 {
 			end = max(end, s.off+s.filesz)
 		}
 	}
-	over := notesEnd(data[last.off:], last.filesz, h.big) - last.filesz
+	over := notesEnd(file.Bytes(last.off, last.filesz+maxNotesOver), last.filesz, h.big) - last.filesz
 	if over > size-end {
 		return 0
 	}

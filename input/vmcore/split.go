@@ -19,7 +19,7 @@ import (
 
 // kdumpFile is one file of a dump: the pages from up to end.
 type kdumpFile struct {
-	data      []byte
+	pages     input.Pages
 	from, end uint64
 	first     uint64 // the number of dumped pages before these
 }
@@ -42,7 +42,7 @@ func setOf(file io.ReaderAt) string {
 // splitSet is setOf for the bytes of a file.
 func splitSet(data []byte) string {
 	data = data[:min(len(data), headReach)]
-	h, ok := readKdumpHeader(data)
+	h, ok := readKdumpHeader(data, uint64(len(data)))
 	if !ok || !h.split {
 		return ""
 	}
@@ -54,14 +54,14 @@ func splitSet(data []byte) string {
 }
 
 // others are the other files of a dump that was split.
-func others(ctx context.Context, c *input.Capture, data []byte) (list [][]byte, err error) {
-	set := splitSet(data)
+func others(ctx context.Context, c *input.Capture, first *input.Pages) (list []input.Pages, err error) {
+	set := splitSet(first.Bytes(0, headReach))
 	for _, o := range c.Others {
-		more, err := o.Bytes(ctx)
+		more, err := o.Pages(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if set == "" || splitSet(more) != set {
+		if set == "" || splitSet(more.Bytes(0, headReach)) != set {
 			return nil, &input.Error{Path: o.Name, Offset: -1, Reason: "no file of the dump of " + c.Name}
 		}
 		list = append(list, more)
@@ -70,10 +70,10 @@ func others(ctx context.Context, c *input.Capture, data []byte) (list [][]byte, 
 }
 
 // join gives the dump its files, and says which pages are in none of them.
-func (k *kdump) join(d *dump, files [][]byte) {
-	for _, data := range files {
-		f := kdumpFile{data: data, end: 8 * uint64(len(k.dumped))}
-		if h, ok := readKdumpHeader(data); ok && h.split {
+func (k *kdump) join(d *dump, files []input.Pages) {
+	for _, pages := range files {
+		f := kdumpFile{pages: pages, end: 8 * uint64(len(k.dumped))}
+		if h, ok := readKdumpHeader(pages.Bytes(0, headReach), pages.Size()); ok && h.split {
 			f.from, f.end = h.from, min(h.end, f.end)
 		}
 		f.first = k.dumpedBefore(f.from)

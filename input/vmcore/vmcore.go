@@ -42,15 +42,11 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		d.issue(target.IssueCapture, "the machine runs: tasks that ran while they were read may be wrong or incomplete")
 		return d.stream(ctx, env)
 	}
-	data, err := c.Bytes(ctx)
-	if data == nil {
+	pages, complete, err := pagesOf(ctx, c)
+	if err != nil && pages.Size() == 0 {
 		return nil, err
 	}
-	complete := true
-	if strings.HasPrefix(string(c.Head), flatMagic) {
-		data, complete = unflatten(data)
-	}
-	d, readErr := read(ctx, c, data, env.Archs)
+	d, readErr := read(ctx, c, pages, env.Archs)
 	if readErr != nil {
 		return nil, readErr
 	}
@@ -67,16 +63,30 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	return s, err
 }
 
+// pagesOf are the bytes of a dump, one that was flattened put in order; complete is false where that one has no end.
+func pagesOf(ctx context.Context, c *input.Capture) (pages input.Pages, complete bool, err error) {
+	if !strings.HasPrefix(string(c.Head), flatMagic) {
+		pages, err = c.Pages(ctx)
+		return pages, true, err
+	}
+	data, err := c.Bytes(ctx)
+	if data == nil {
+		return pages, true, err
+	}
+	data, complete = unflatten(data)
+	return input.PagesOf(data), complete, err
+}
+
 // read reads a dump of one of the formats with a header.
-func read(ctx context.Context, c *input.Capture, data []byte, archs cpu.Set) (*dump, error) {
-	rest, err := others(ctx, c, data)
+func read(ctx context.Context, c *input.Capture, pages input.Pages, archs cpu.Set) (*dump, error) {
+	rest, err := others(ctx, c, &pages)
 	switch {
 	case err != nil:
 		return nil, err
-	case bytes.HasPrefix(data, []byte(kdumpMagic)):
-		return readKdump(ctx, c.Name, data, rest)
+	case bytes.HasPrefix(pages.Bytes(0, uint64(len(kdumpMagic))), []byte(kdumpMagic)):
+		return readKdump(ctx, c.Name, pages, rest)
 	}
-	return readELF(ctx, c.Name, data, archs)
+	return readELF(ctx, c.Name, &pages, archs)
 }
 
 // openMemory reads physical memory without a header.
@@ -86,9 +96,7 @@ func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stre
 	b.Until(ctx)
 	for i := range ram.Regions {
 		d.name = ram.Regions[i].Name
-		for addr, run := range ram.Regions[i].Runs {
-			b.Add(addr, run.Data, run.Zeros, target.PermUnknown)
-		}
+		ram.Regions[i].AddTo(&b)
 	}
 	d.physical = b.Memory(rawWords)
 	s, err := d.stream(ctx, env)

@@ -261,7 +261,7 @@ func FuzzOpenMemory(f *testing.F) {
 	f.Add([]byte("swapper/0\x00"), uint64(0))
 	env := alone()
 	f.Fuzz(func(t *testing.T, data []byte, at uint64) {
-		ram := &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: true, Data: data[:min(len(data), 16<<10)]}}}
+		ram := &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: true, Pages: input.PagesOf(data[:min(len(data), 16<<10)])}}}
 		s, err := vmcore.Format().OpenMemory(t.Context(), ram, env)
 		if err != nil {
 			return

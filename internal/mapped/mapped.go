@@ -34,11 +34,11 @@ func Open(path string) (data []byte, release func() error, err error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	return File(f)
+	return fileOf(f)
 }
 
-// File is Open for a regular file that is open. The bytes outlive f.
-func File(f *os.File) (data []byte, release func() error, err error) {
+// fileOf is Open for a regular file that is open. The bytes outlive f.
+func fileOf(f *os.File) (data []byte, release func() error, err error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, nil, err

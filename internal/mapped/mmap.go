@@ -13,6 +13,9 @@ import (
 // all of the address space, in which there is no room before the system looks at the file.
 const mostMapped = 1 << 46
 
+// Maps tells whether the system maps files. Where it does not, large ones are better read in parts.
+const Maps = true
+
 // load maps the file.
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_PRIVATE)

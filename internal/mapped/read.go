@@ -2,23 +2,15 @@
 
 package mapped
 
-import (
-	"io"
-	"os"
-)
+import "os"
 
-// maxRead bounds what is read into memory where files cannot be mapped.
-const maxRead = 1 << 30
+// Maps tells whether the system maps files. Where it does not, large ones are better read in parts.
+const Maps = false
 
 // load reads the file.
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	if size > maxRead {
 		return nil, nil, &os.PathError{Op: "read", Path: f.Name(), Err: errTooLarge}
 	}
-	data := make([]byte, size)
-	n, err := io.ReadFull(io.NewSectionReader(f, 0, int64(size)), data)
-	if err != nil && err != io.ErrUnexpectedEOF {
-		return nil, nil, err
-	}
-	return data[:n], func() error { return nil }, nil
+	return whole(f, size)
 }
