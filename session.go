@@ -113,6 +113,7 @@ func (s *Session) Report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	r := Report(ctx, snap, traces, s.config.Names)
 	if s.config.Variables {
 		s.unwinder.Variables(ctx, r, Names(false))
+		r.Issues = append(r.Issues, noVariables(r)...)
 	}
 	if !s.config.Unsigned {
 		Sign(ctx, r)

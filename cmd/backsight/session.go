@@ -208,9 +208,6 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	if err != nil {
 		return nil, err
 	}
-	if s.opt.show.locals || s.opt.show.args {
-		r.Issues = append(r.Issues, noVariables(r)...)
-	}
 	r.Issues = append(r.Issues, s.unused(snap)...)
 	s.opt.show.fill(r, s.opt.files.sysroots)
 	s.advise(r)

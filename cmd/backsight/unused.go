@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
 
@@ -26,23 +25,6 @@ func (s *session) unused(snap *target.Snapshot) (issues []target.Issue) {
 		say("--arch %s is not used: the capture is of %s", s.opt.files.raw.arch, snap.Arch.Name)
 	}
 	return issues
-}
-
-// noVariables says that no frame has variables to show, nil where one has.
-func noVariables(r *report.Report) []target.Issue {
-	frames := 0
-	for i := range r.Threads {
-		for k := range r.Threads[i].Frames {
-			if d := r.Threads[i].Frames[k].Details; d != nil && len(d.Variables) > 0 {
-				return nil
-			}
-			frames++
-		}
-	}
-	if frames == 0 {
-		return nil
-	}
-	return []target.Issue{{Kind: target.IssueNames, Text: "there are no variables to show: no frame's function has variables in debug information"}}
 }
 
 // addressed finds files named with an address that is no number: FILE is there, FILE@ADDR is not.
