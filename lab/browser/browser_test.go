@@ -26,7 +26,23 @@ func page(t *testing.T) context.Context {
 // show makes a page by a command, and waits until an element is seen.
 func show(t *testing.T, element string, args ...string) context.Context {
 	t.Helper()
-	path := ""
+	path := chromium(t)
+	html, err := exec.Command("go", append([]string{"-C", "../..", "run", "./cmd/backsight"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, html, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx := browse(t, path)
+	run(t, ctx, chromedp.Navigate("file://"+file), chromedp.WaitVisible(element, chromedp.ByQuery))
+	return ctx
+}
+
+// chromium is the browser's path.
+func chromium(t *testing.T) (path string) {
+	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
 			path = p
@@ -36,14 +52,12 @@ func show(t *testing.T, element string, args ...string) context.Context {
 	if path == "" {
 		t.Skip("no Chromium")
 	}
-	html, err := exec.Command("go", append([]string{"-C", "../..", "run", "./cmd/backsight"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(file, html, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return path
+}
+
+// browse starts the browser. Everything that it complains about fails the test.
+func browse(t *testing.T, path string) context.Context {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)...)
@@ -60,7 +74,6 @@ func show(t *testing.T, element string, args ...string) context.Context {
 			t.Errorf("%s: %s", e.Entry.Level, e.Entry.Text)
 		}
 	})
-	run(t, ctx, chromedp.Navigate("file://"+file), chromedp.WaitVisible(element, chromedp.ByQuery))
 	return ctx
 }
 
