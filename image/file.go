@@ -2,6 +2,7 @@ package image
 
 import (
 	"io"
+	"path/filepath"
 
 	"github.com/backsight/backsight/internal/mapped"
 )
@@ -47,6 +48,7 @@ func (o *Options) disk() mapped.Disk { return mapped.Disk{FS: o.FS} }
 
 // openFile is OpenFile for what lies from an offset on.
 func openFile(disk mapped.Disk, path string, at uint64, sniff func(head []byte) bool) (*File, error) {
+	path = filepath.ToSlash(path) // so that names are the same on all hosts
 	f := &File{Name: path, Path: path, disk: disk}
 	st, err := disk.Stat(path)
 	switch {
