@@ -14,11 +14,12 @@ import (
 // place finds the image address that words as bt prints them stand for: an address, SYMBOL[+OFFSET], or the binary's
 // name with an offset; and the mode of the code there, by bit 0 of the address, else by the function that has the address.
 func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mode, err error) {
-	name, plus, offset := where, "", uint64(0)
+	name, offset := where, uint64(0)
 	s, named := symbolNamed(img, where)
-	if i := strings.LastIndexByte(where, '+'); i > 0 && !named { // a plus may be part of a name: operator+
-		name, plus = where[:i], where[i:]
-		offset, err = strconv.ParseUint(plus[1:], 0, 64)
+	function, plus, has := cutPlus(where)
+	if has = has && !named; has {
+		name = function
+		offset, err = strconv.ParseUint(plus, 0, 64)
 		s, named = symbolNamed(img, name)
 	}
 	v, notNumber := address(where)
@@ -29,7 +30,7 @@ func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mod
 		return 0, 0, fmt.Errorf("PC %q: %s has %#x bytes", where, name, s.Size)
 	case named:
 		return s.Addr + offset, s.Mode, nil
-	case plus != "" && err == nil && name == target.BaseName(img.Path):
+	case has && err == nil && name == target.BaseName(img.Path):
 		lo, _ := img.Segments.Bounds()
 		v, bias = lo+offset, 0
 	case notNumber:

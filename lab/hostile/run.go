@@ -152,10 +152,10 @@ func (r *Cost) judge(stderr []byte, mostCPU time.Duration) string {
 		return "a Go trace"
 	case r.Exit == 2 && len(bytes.TrimSpace(stderr)) == 0:
 		return "silent"
-	case r.CPU > mostCPU:
-		return tooSlow
 	case r.Memory > most:
 		return fmt.Sprintf("more than %d MB", most>>20)
+	case r.CPU > mostCPU:
+		return tooSlow
 	}
 	return ""
 }
