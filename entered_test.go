@@ -3,7 +3,7 @@ package backsight
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/backsight/backsight/diagnose"
+	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/locals"
 	"github.com/backsight/backsight/internal/mapped"
-	"github.com/backsight/backsight/locals"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"

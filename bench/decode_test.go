@@ -6,7 +6,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/synth/recorded"
 )
 

@@ -1,6 +1,6 @@
 // Package cpu is the vocabulary of processors: registers, the effects of
 // instructions, and the descriptor of a processor ABI. It decides nothing; the
-// packages below it (cpu/mips, cpu/arm, …) fill it with data and decoders, and
+// packages below it (internal/cpu/mips, internal/cpu/arm, …) fill it with data and decoders, and
 // everything else in Backsight reads it and never switches on a CPU.
 package cpu
 

@@ -5,9 +5,9 @@ import (
 	"log"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/image/elf"
 )
 
 // An executable is opened by the first format that knows it; addresses are those that the file

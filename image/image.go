@@ -1,6 +1,6 @@
 // Package image is one executable file as the rest of Backsight sees it: address
 // ranges with bytes, named sections, symbols, a build ID. Container formats
-// (image/elf, image/flat, …) fill it in; nothing above knows which one it was.
+// (internal/image/elf, internal/image/flat, …) fill it in; nothing above knows which one it was.
 //
 // All addresses are image addresses: as stated in the file, before any load bias.
 // An Image is immutable after opening and safe for concurrent use; what is

@@ -8,11 +8,11 @@ import (
 	"log"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/input/elfcore"
 )
 
 // A capture, compressed or not, is opened by the first format that knows it. Binaries that it

@@ -14,8 +14,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/image/flat"
+	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/image/flat"
 	"github.com/backsight/backsight/target"
 )
 

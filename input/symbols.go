@@ -24,7 +24,7 @@ const (
 	maxList  = 256 << 20
 )
 
-// databaseSuffix ends the names of Microsoft's program databases, databaseFormat is the name of image/pdb.
+// databaseSuffix ends the names of Microsoft's program databases, databaseFormat is the name of internal/image/pdb.
 const databaseSuffix, databaseFormat = ".pdb", "pdb"
 
 // symbolLists are lists of symbols that were read.

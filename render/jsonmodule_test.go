@@ -3,9 +3,9 @@ package render
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/target"
 )
 

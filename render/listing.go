@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/disassemble"
+	"github.com/backsight/backsight/internal/disassemble"
 	"github.com/backsight/backsight/report"
 )
 

@@ -3,7 +3,7 @@ package render
 import (
 	"encoding/hex"
 
-	"github.com/backsight/backsight/disassemble"
+	"github.com/backsight/backsight/internal/disassemble"
 	"github.com/backsight/backsight/report"
 )
 

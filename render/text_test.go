@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/backsight/backsight/internal/stackmap"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/stackmap"
 )
 
 // wordView is a word of the stack, or several that say nothing.

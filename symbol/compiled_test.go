@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/symbol"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/symbol"
 )

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"

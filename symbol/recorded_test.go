@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/image/macho"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"

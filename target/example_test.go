@@ -3,7 +3,7 @@ package target_test
 import (
 	"fmt"
 
-	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/target"
 )
 

@@ -3,8 +3,8 @@ package target
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/x86"
 )
 
 // TestAddressMask: signatures stand above what is mapped; processors that sign nothing have no mask.

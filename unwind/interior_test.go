@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"

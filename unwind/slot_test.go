@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"

@@ -3,7 +3,7 @@ package unwind
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 )

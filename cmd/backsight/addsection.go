@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/tables/device"
+	"github.com/backsight/backsight/internal/tables/segment"
 	"github.com/backsight/backsight/tables"
-	"github.com/backsight/backsight/tables/device"
-	"github.com/backsight/backsight/tables/segment"
 )
 
 // behindProgram is the value of --add-section without an address.

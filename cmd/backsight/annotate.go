@@ -7,7 +7,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/listing"
+	"github.com/backsight/backsight/internal/input/listing"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/input/minidump"
+	"github.com/backsight/backsight/internal/input/minidump"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/spf13/cobra"
 )

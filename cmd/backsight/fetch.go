@@ -9,7 +9,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/debuginfod"
+	"github.com/backsight/backsight/internal/input/debuginfod"
 	"github.com/spf13/pflag"
 )
 

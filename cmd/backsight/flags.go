@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/excerpt"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/internal/excerpt"
+	"github.com/backsight/backsight/internal/input/firmware"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"

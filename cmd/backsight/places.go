@@ -8,7 +8,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/listing"
+	"github.com/backsight/backsight/internal/input/listing"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/input/elfcore"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"

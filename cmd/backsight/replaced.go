@@ -8,8 +8,8 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/procfs"
 )
 

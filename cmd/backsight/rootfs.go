@@ -12,7 +12,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/outfile"
-	"github.com/backsight/backsight/tables/device"
+	"github.com/backsight/backsight/internal/tables/device"
 )
 
 // bundle writes the device tables of all programs and libraries below the folder of --rootfs into one file. What is no such file, or

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/mips"
 )
 
 // serve answers requests by their beginning, as a server does, until the client is

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/elfcore"
-	"github.com/backsight/backsight/input/rtos"
-	"github.com/backsight/backsight/input/vmcore"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/input/elfcore"
+	"github.com/backsight/backsight/internal/input/rtos"
+	"github.com/backsight/backsight/internal/input/vmcore"
 )
 
 func env() *input.Env {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/target"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm"
 	"github.com/backsight/backsight/target"
 )
 

@@ -16,7 +16,7 @@ var (
 	// longFunctions are longer than 80 lines: switches over encodings that do nothing
 	// but name what each field selects.
 	longFunctions = map[string]string{
-		"cpu/riscv.decoder.instruction": "RISC-V, by opcode and quadrant: a second switch takes a seventh more time",
+		"internal/cpu/riscv.decoder.instruction": "RISC-V, by opcode and quadrant: a second switch takes a seventh more time",
 	}
 	// largeTypes have more than 15 fields.
 	largeTypes = map[string]string{

@@ -176,5 +176,5 @@ func joinedTo(list []piece, p piece, gap uint64) []piece {
 	return append(list, p)
 }
 
-// maxPieces leaves room for other pieces in what readers of cores take (input/elfcore: 262,144 program headers of a small core).
+// maxPieces leaves room for other pieces in what readers of cores take (internal/input/elfcore: 262,144 program headers of a small core).
 const maxPieces = 200_000

@@ -13,12 +13,12 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	imageelf "github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	imageelf "github.com/backsight/backsight/internal/image/elf"
 )
 
 // The text of the programs below is 0x100 bytes at 0x1000:

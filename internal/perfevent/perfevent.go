@@ -1,5 +1,5 @@
 // Package perfevent has the Linux kernel take samples of a process while it runs, registers and a copy of the stack, and writes
-// them as perf record does to a pipe, which package input/perfdata reads.
+// them as perf record does to a pipe, which package internal/input/perfdata reads.
 //
 //	perf_event_open ─► a ring buffer for each processor ─► Copy ─► header, what ran before, events of the buffers in rounds
 //

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/synth/kernels"
 	"github.com/backsight/backsight/target"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/target"
 )
 

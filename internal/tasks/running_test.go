@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/target"
 )
 

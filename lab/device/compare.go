@@ -11,9 +11,9 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/tables/device"
 	"github.com/backsight/backsight/lab/score"
 	"github.com/backsight/backsight/lab/truth"
-	"github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/target"
 )
 

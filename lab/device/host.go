@@ -15,8 +15,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/tables/device"
 	"github.com/backsight/backsight/lab/child"
-	"github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/target"
 )
 

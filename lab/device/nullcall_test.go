@@ -9,8 +9,8 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/codetest"
+	form "github.com/backsight/backsight/internal/tables/device"
 	"github.com/backsight/backsight/lab/device"
-	form "github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/target"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/synth/recorded"
+	form "github.com/backsight/backsight/internal/tables/device"
 	"github.com/backsight/backsight/lab/device"
 	"github.com/backsight/backsight/lab/score"
-	form "github.com/backsight/backsight/tables/device"
 )
 
 // sanitized is device/test/fuzz.c under the address and undefined-behaviour sanitizers.

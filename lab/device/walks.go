@@ -15,11 +15,11 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/tables/device"
+	"github.com/backsight/backsight/internal/tables/segment"
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/debian"
 	"github.com/backsight/backsight/lab/tracer"
-	"github.com/backsight/backsight/tables/device"
-	"github.com/backsight/backsight/tables/segment"
 )
 
 // Machine is a Linux machine on which device/test/walks.c runs, emulated: its compiler with the flags

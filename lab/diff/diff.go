@@ -15,9 +15,9 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/image/macho"
-	"github.com/backsight/backsight/image/pe"
+	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/image/macho"
+	"github.com/backsight/backsight/internal/image/pe"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/fp"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/target"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/pe"
+	"github.com/backsight/backsight/internal/image/pe"
 	"github.com/backsight/backsight/internal/synth/pefile"
 )
 

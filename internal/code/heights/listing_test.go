@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/x86"
 )
 
 // arch is a processor with little-endian code.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/input/elfcore"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/input/snapshot"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"

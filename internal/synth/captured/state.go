@@ -4,12 +4,12 @@ package captured
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/cpu/riscv"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/unwind"
 )

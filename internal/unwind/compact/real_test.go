@@ -13,12 +13,12 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/internal/compactunwind"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/image/macho"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
 )

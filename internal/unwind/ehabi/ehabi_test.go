@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/arm"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )

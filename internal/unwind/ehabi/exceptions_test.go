@@ -3,7 +3,7 @@ package ehabi
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/internal/cpu/arm"
 )
 
 // TestExceptions: behind the bytecodes of an entry with a personality routine of its own stand the data for exceptions; entries of the

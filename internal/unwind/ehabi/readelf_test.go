@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
 )

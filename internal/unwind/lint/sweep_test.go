@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/arm"
 )
 
 // swept lists the places that a sweep over Thumb halfwords at 0x1000 visits.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/unwind"
 )
 

@@ -5,7 +5,7 @@
 //	header ─► FDEs: a function's start and size, its first FRE; in version 2 also how many there are, and of which kind
 //	       └► FREs: in version 3 first the same of the function; from where on, base register, offsets of 1, 2 or 4 bytes
 //
-// Specification: GNU binutils, "The SFrame format", and include/sframe.h. tables/sframe writes version 2.
+// Specification: GNU binutils, "The SFrame format", and include/sframe.h. internal/tables/sframe writes version 2.
 package sframe
 
 import (

@@ -1,0 +1,217 @@
+package listing
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/target"
+)
+
+// fault is what a record says of why the program stopped.
+type fault struct {
+	signal string // SIGSEGV
+	number int
+	code   int
+	addr   uint64
+	known  bool   // addr
+	says   string // the program, or who watched it, in words
+}
+
+// signals are those of which records say something, by their numbers on most processors (signal(7)).
+var signals = [...]struct {
+	name   string
+	number int
+}{
+	{"SIGSEGV", 11}, {"SIGABRT", 6}, {"SIGBUS", 7}, {"SIGILL", 4}, {"SIGFPE", 8}, {"SIGTRAP", 5}, {"SIGSYS", 31}, {"SIGQUIT", 3}, {"SIGKILL", 9}, {"SIGTERM", 15},
+}
+
+// addresses are what stands before the address of a fault.
+var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", " access to ", "si_addr: "}
+
+// read reads a line that says a signal, its code and address:
+//
+//	signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x2
+//	*** SIGSEGV (@0x1f90) received by PID 43184 (TID 0x7efa77b9f700) from PID 8080; stack trace: ***
+//	ERROR: AddressSanitizer: SEGV on unknown address 0x000000000040 (pc 0x5581b0c0f1a4 bp …)
+//	Reason:Signal:SIGSEGV(SEGV_MAPERR)@0x00000004  probably caused by NULL pointer dereference
+func (f *fault) read(text string) {
+	if f.signal == "" {
+		f.name(text)
+	}
+	for _, before := range [...]string{", code ", ", code: ", "code=", "si_code: "} {
+		if _, rest, ok := strings.Cut(text, before); ok && f.code == 0 {
+			sign, digits := 1, rest
+			if d, ok := strings.CutPrefix(rest, "-"); ok {
+				sign, digits = -1, d
+			}
+			f.code = sign * max(0, leading(strings.TrimPrefix(digits, "0x")))
+		}
+	}
+	for _, before := range addresses {
+		if _, rest, ok := strings.Cut(text, before); ok && !f.known {
+			n := span('x', rest)
+			f.addr, f.known = number(rest[:n])
+		}
+	}
+	if _, cause, ok := strings.Cut(text, " probably caused by "); ok {
+		f.say("probably caused by " + cause)
+	}
+}
+
+// name finds the name of a signal in text.
+func (f *fault) name(text string) {
+	for i := range signals {
+		s := &signals[i]
+		if strings.Contains(text, s.name) || strings.Contains(text, "ignal: "+strconv.Itoa(s.number)+" (") ||
+			strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(s.name, "SIG")+" ") || strings.Contains(text, "ignal "+strconv.Itoa(s.number)+",") ||
+			strings.Contains(text, "ignal "+strconv.Itoa(s.number)+":") {
+			f.signal, f.number = s.name, s.number
+			return
+		}
+	}
+	if strings.Contains(text, "Sanitizer: SEGV ") || strings.HasPrefix(text, "*** Segmentation fault") {
+		f.signal, f.number = "SIGSEGV", 11
+	}
+}
+
+// maxSaid bounds in bytes what is kept of a program's words.
+const maxSaid = 512
+
+// say keeps what is said of the fault in words.
+func (f *fault) say(text string) {
+	text = text[:min(len(text), maxSaid)]
+	if f.says != "" {
+		text = f.says + "; " + text
+	}
+	f.says = strings.ToValidUTF8(text[:min(len(text), 4*maxSaid)], "")
+}
+
+// target is the fault as a snapshot has it, nil where the record tells of none.
+func (r *record) target() *target.Fault {
+	f := &r.fault
+	if f.signal == "" && r.reason == "" {
+		return nil
+	}
+	t := &target.Fault{Signal: f.number, Name: f.signal, Code: f.code, Address: f.addr, HasAddress: f.known, Status: f.says}
+	if t.Name == "" {
+		t.Name = strings.ToValidUTF8(r.reason[:min(len(r.reason), maxTitle)], "")
+	} else if r.reason != "" && t.Status == "" && r.maker != "GDB" && r.maker != "glog" {
+		t.Status = strings.ToValidUTF8(r.reason[:min(len(r.reason), maxSaid)], "")
+	}
+	return t
+}
+
+// registers reads registers; those that were printed first count.
+func (s *scanner) registers(text string) bool {
+	if s.th == nil || len(s.th.regs) > maxRegisters || beginsWith(strings.TrimSpace(text), "Build", "OS", "Kernel", "time:", "uid", "Timestamp") {
+		return false
+	}
+	found := s.vocabulary.Line(nil, text)
+	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && s.rec.maker != "GDB" && s.rec.maker != "OpenHarmony" && s.rec.maker != javaVM {
+		return false
+	}
+	for _, v := range found {
+		if !s.th.has(v.Name) && v.Digits > 2 {
+			s.th.regs = append(s.th.regs, v)
+		}
+	}
+	return true
+}
+
+// maxRegisters bounds the registers of a thread.
+const maxRegisters = 128
+
+func (t *thread) has(name string) bool {
+	for i := range t.regs {
+		if t.regs[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// rowOf reads a row of memory: an address and words of one length, and behind them what is no number of that length.
+//
+//	000000550210d010 000000550210d020 00000055000008f8  ................
+//	#00  0000007fc8e53b10  0000000000000001
+//	Sp0:#00 ff9c7cd0 0079bd61
+//	0x00007f29729fe480:   00007f28eb416c80 0000000000000000
+func rowOf(text string) (r regtext.Row, ok bool) {
+	for n := 0; n < 2; n++ { // what says of which frame the word is
+		if word, rest, cut := strings.Cut(text, " "); cut && strings.Contains(word, "#") {
+			text = strings.TrimLeft(rest, " ")
+		}
+	}
+	first, rest, ok := strings.Cut(text, " ")
+	first = strings.TrimSuffix(strings.TrimPrefix(first, "0x"), ":")
+	if !ok || len(first) != 8 && len(first) != 16 || run(first, isHex) != len(first) {
+		return r, false
+	}
+	r.Addr, _ = number(first)
+	for len(r.Words) < maxWords {
+		rest = strings.TrimLeft(rest, " ")
+		word, behind, _ := strings.Cut(rest, " ")
+		if len(word) != 8 && len(word) != 16 || r.Size != 0 && len(word) != 2*r.Size || run(word, isHex) != len(word) {
+			break
+		}
+		r.Size = len(word) / 2
+		v, _ := number(word)
+		r.Words, rest = append(r.Words, v), behind
+	}
+	return r, len(r.Words) > 0
+}
+
+// maxWords bounds the words of a row.
+const maxWords = 16
+
+// goPlace reads the two lines of a frame of Go:
+//
+//	main.serve(0xc000012345)
+//		/src/netd.go:39 +0x1d
+func (s *scanner) goPlace(text string) bool {
+	if s.rec.maker != "Go" || s.th == nil {
+		return false
+	}
+	if text[0] != '\t' && text[0] != ' ' {
+		name, _, by := strings.Cut(strings.TrimPrefix(text, "created by "), " in goroutine ")
+		if i := strings.LastIndexByte(name, '('); i > 0 && strings.HasSuffix(name, ")") {
+			name = name[:i]
+		} else if !by && !strings.HasPrefix(text, "created by ") {
+			return false
+		}
+		s.function = name
+		return true
+	}
+	f, ok := goLine.match(strings.TrimSpace(text))
+	if !ok || s.function == "" {
+		return false
+	}
+	if frame := (&form{maker: "Go"}).frame(&f); s.room.frames.Draw(1) {
+		frame.Function = s.function
+		s.th.frames = append(s.th.frames, frame)
+	}
+	s.function = ""
+	return true
+}
+
+// goLine is the second line of a frame of Go. With GOTRACEBACK=system it tells the PC.
+var goLine = compile("%s:%l« +%p»« fp=%t sp=%t pc=%x»")
+
+// sourceLine is the line behind a frame of Rust that says where in the source it is.
+var sourceLine = compile("at %s:%l")
+
+// place reads where in its source the frame before the line is, where that follows.
+func (s *scanner) place(text string) bool {
+	if s.th == nil || len(s.th.frames) == 0 {
+		return false
+	}
+	last := &s.th.frames[len(s.th.frames)-1]
+	f, ok := sourceLine.match(text)
+	if !ok || last.Maker != "Rust" || last.File != "" {
+		return false
+	}
+	line, _, _ := strings.Cut(f.text('l'), ":")
+	last.File, last.Line = f.text('s'), max(0, leading(line))
+	return true
+}

@@ -1,0 +1,147 @@
+// Package listing reads lists of frames that programs, run-times, tools and debuggers print as text, whoever printed them, and
+// what stands beside such lists: Android's tombstones with registers, memory and mappings, the reports of sanitizers,
+// backtrace_symbols, panics of Go and Rust, a debugger's bt.
+//
+//	line ─► Parse ─► Frame        by the rows of forms
+//	log ─► scanner ─► record ─► modules ─► threads with their lists
+//
+// The binaries are found by build ID where a line says that, else by name where the user said where; each frame is then
+// verified by the code.
+package listing
+
+import (
+	"context"
+	"strings"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
+)
+
+// Reader knows such lists.
+func Reader() console.Reader {
+	return console.Reader{Name: "list of frames", Beside: true, Read: read, Scan: func(log *console.Log, env *input.Env) { contentsOf(log, env) }}
+}
+
+// marks are what a log with a list has somewhere.
+var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ", javaError, "Binary file \"")
+
+type logKey struct{}
+
+// contents are the records of a log, and their threads by the line at which each begins.
+type contents struct {
+	at map[int]place
+}
+
+// place is a thread of a record.
+type place struct {
+	rec *record
+	th  *thread
+}
+
+// contentsOf are the records of a log.
+func contentsOf(log *console.Log, env *input.Env) *contents {
+	return log.Memo(logKey{}, func() any { return scan(log, env) }).(*contents)
+}
+
+// read is the list that begins at line at.
+func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	c := contentsOf(log, env)
+	p, ok := c.at[at]
+	if !ok {
+		return nil, at + 1
+	}
+	return p.rec.report(ctx, p.th, log, env), p.th.to + 1
+}
+
+// scan reads a log.
+func scan(log *console.Log, env *input.Env) *contents {
+	c := &contents{at: map[int]place{}}
+	if !log.Has(marks) {
+		return c
+	}
+	s := scanner{vocabulary: regtext.NewVocabulary(env.Archs), room: newRoom(log.Len())}
+	for i := range log.Len() {
+		text := message(log, i)
+		if strings.IndexByte(text, '#') < 0 {
+			s.line(i, text)
+			continue
+		}
+		for part := range strings.SplitSeq(text, "#012") { // rsyslog's line feed
+			s.line(i, strings.ReplaceAll(part, "#011", "\t"))
+		}
+	}
+	for _, r := range s.records {
+		if !r.isReport() {
+			continue
+		}
+		for _, t := range r.threads {
+			if _, taken := c.at[t.from]; !taken && len(t.frames)+len(t.regs) > 0 {
+				c.at[t.from] = place{r, t}
+			}
+		}
+	}
+	return c
+}
+
+// isReport tells whether a record is one, and no line of a text that looks like a frame.
+func (r *record) isReport() bool {
+	frames, registers, highest := 0, 0, uint64(0)
+	for _, t := range r.threads {
+		for i := range t.frames {
+			highest = max(highest, t.frames[i].Addr)
+		}
+		frames, registers = frames+len(t.frames), registers+len(t.regs)
+		if len(t.frames) > 0 && t.frames[0].how&relative != 0 && t.frames[0].Number == 0 {
+			return true
+		}
+	}
+	if r.maker == "Rust" && r.reason == "" && highest>>32 == 0 { // probes print such lists of a device
+		return false
+	}
+	if !r.headed {
+		return frames > 1
+	}
+	return frames > 0 || (r.maker == "Android" && r.pid >= 0 || r.maker == "Linux") && registers > leastRegisters
+}
+
+// leastRegisters is how many registers make a report of a thread without a list.
+const leastRegisters = 4
+
+// report makes a report of a thread.
+func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *input.Env) *console.Report {
+	b := log.Memo(r, func() any { return newBinaries(ctx, r, env) }).(*binaries)
+	out := &console.Report{
+		Title: r.titleOf(t), Arch: b.arch, OS: r.system(), Space: r, Command: r.command, PID: max(r.pid, 0),
+		Modules: b.modules, Issues: b.issues, CodeMask: r.codeMask(b.arch),
+	}
+	if b.given { // with the record's first report
+		out.Modules, out.Issues = nil, nil
+	}
+	b.given = true
+	out.Thread = b.thread(r, t)
+	if t == r.threads[0] {
+		out.Fault = r.target()
+		out.Thread.Crashed = out.Fault != nil
+	}
+	return out
+}
+
+// titleOf says whose list a thread is.
+func (r *record) titleOf(t *thread) string {
+	title := joined(r.maker, t.title)
+	return strings.ToValidUTF8(title[:min(len(title), maxTitle)], "")
+}
+
+func (r *record) system() string {
+	switch r.maker {
+	case "Linux", "Android":
+		return r.maker
+	case "OpenHarmony":
+		return "OpenHarmony"
+	case "macOS":
+		return "macOS"
+	}
+	return ""
+}
