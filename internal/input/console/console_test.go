@@ -154,6 +154,25 @@ func TestBehindBlank(t *testing.T) {
 	}
 }
 
+// TestBehindFragments: lines of a few letters are passed over at once, too; what stands behind them is a line as ever.
+func TestBehindFragments(t *testing.T) {
+	lines := []string{"one two", "x", "0a", "abc", "", "x", "four", "y", "y"}
+	l := NewLog(t.Context(), []byte(strings.Join(lines, "\n")))
+	for _, before := range []int{0, 2, 6, 8} {
+		for i, want := range []int{0, 4, 4, 4, 4, 6, 6, 8, 9, 9} {
+			l.Line(before)
+			got := l.BehindFragments(i)
+			if i == 7 {
+				got = l.BehindFragments(got) // the last line has no end
+				want = 9
+			}
+			if got != want || got < l.Len() && l.Line(got) != lines[got] || got > 0 && l.Line(got-1) != lines[got-1] {
+				t.Errorf("behind the fragments from %d on: %d %q, not %d", i, got, l.Line(got), want)
+			}
+		}
+	}
+}
+
 // TestSniff: text is a console's, be there some bytes of noise in front.
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]bool{"[    0.000000] Linux version": true, "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00": false,

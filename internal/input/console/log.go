@@ -268,14 +268,55 @@ func (l *Log) BehindBlank(i int) int {
 	if i >= l.lines || l.Line(i) != "" {
 		return i
 	}
+	return l.behindRun(func(text []byte) int { return lineFeed(text, 0) })
+}
+
+// BehindFragments is the first line from i on that is no fragment.
+func (l *Log) BehindFragments(i int) int {
+	if i >= l.lines || !isFragment(l.Line(i)) {
+		return i
+	}
+	return l.behindRun(behindFragment)
+}
+
+// behindFragment is where the text goes on behind a fragment and its line feed, 0 where something else is there.
+func behindFragment(text []byte) int {
+	n := 0
+	for n < len(text) && isFragment(text[:n+1]) {
+		n++
+	}
+	if n == 0 {
+		return 0
+	}
+	return lineFeed(text, n)
+}
+
+// lineFeed is behind a line feed at n, 0 where there is none.
+func lineFeed(text []byte, n int) int {
+	if n < len(text) && text[n] == '\n' {
+		return n + 1
+	}
+	return 0
+}
+
+// behindRun passes over lines behind the last that was asked for, as long as behind says where each ends.
+func (l *Log) behindRun(behind func(text []byte) int) int {
 	const most = 1 << 16 // then the caller asks its context
+	begins := -1         // the last line that was passed over
 	for range most {
-		if l.nextAt == len(l.text) || l.text[l.nextAt] != '\n' {
+		n := behind(l.text[l.nextAt:])
+		if n == 0 {
 			break
 		}
-		l.next, l.nextAt = l.next+1, l.nextAt+1
+		begins = l.nextAt
+		l.next, l.nextAt = l.next+1, l.nextAt+n
 	}
-	return l.next
+	behindAll := l.next
+	if begins >= 0 {
+		l.next, l.nextAt = behindAll-1, begins
+		l.Line(behindAll - 1)
+	}
+	return behindAll
 }
 
 // offset is where line i begins in the text; behind the last line, the text's length.

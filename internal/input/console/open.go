@@ -72,8 +72,8 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if blank := log.BehindBlank(at); blank > at { // begins no report
-			at = blank
+		if next := log.BehindFragments(log.BehindBlank(at)); next > at { // begins no report
+			at = next
 			continue
 		}
 		next := at + 1

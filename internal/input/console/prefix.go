@@ -102,14 +102,14 @@ func behindKernel(text string) string {
 func (l *Line) Fragment() bool { return l.Bare && isFragment(l.Text) }
 
 // isFragment tells whether a line is a few letters and digits.
-func isFragment(line string) bool {
+func isFragment[T string | []byte](line T) bool {
 	const most = 3
 	for i := range len(line) {
 		if c := line[i]; i == most || c-'0' > 9 && c|0x20-'a' > 25 {
 			return false
 		}
 	}
-	return line != ""
+	return len(line) > 0
 }
 
 // cutCaller takes "[   T95]" off; dmesg puts a space before it.

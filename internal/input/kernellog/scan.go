@@ -54,6 +54,9 @@ func scan(log *console.Log) *scanner {
 			}
 			s.line(i, l)
 			last, s.before, said = l, l.Text, i+1
+			if l.Fragment() && len(s.open) == 0 {
+				m.at = max(m.at, log.BehindFragments(m.at)-1)
+			}
 		}
 	}
 	for _, r := range s.open {
