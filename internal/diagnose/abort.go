@@ -39,6 +39,23 @@ func lastWords(snap *target.Snapshot) string {
 			}
 		}
 	}
+	return mappedWords(snap)
+}
+
+// mappedWords is the message that Android's C library keeps in a mapping of its own, whose first sixteen bytes say so and whose next
+// word is its size (bionic, android_set_abort_message.cpp): what ART, fortify, assert and the log ended the program with.
+func mappedWords(snap *target.Snapshot) string {
+	const first, second = 0xb18e40886ac388f0, 0xc6dfba755a1de0b5
+	word := uint64(snap.Arch.AddrSize)
+	for _, seg := range snap.Memory.Segments() {
+		if seg.Size() < 16+word {
+			continue
+		}
+		a, _ := snap.Memory.Uint(seg.Addr, 8)
+		if b, _ := snap.Memory.Uint(seg.Addr+8, 8); a == first && b == second {
+			return text(snap, seg.Addr+16+word)
+		}
+	}
 	return ""
 }
 

@@ -86,6 +86,24 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// TestMappedWords: what Android's C library keeps in a mapping of its own, where the two words in front of the message's size say so.
+func TestMappedWords(t *testing.T) {
+	for _, c := range []struct {
+		mark uint64
+		want string
+	}{
+		{0xc6dfba755a1de0b5, "; it said: FORTIFY: memcpy: prevented 12-byte write into 8-byte buffer"},
+		{0xc6dfba755a1de0b6, ""},
+	} {
+		h := new(heap)
+		h.words(stack, 0xb18e40886ac388f0, c.mark, 0x60)
+		h.text(stack+24, "FORTIFY: memcpy: prevented 12-byte write into 8-byte buffer")
+		if got := aborted(t, h, nil, "abort"); got != c.want {
+			t.Errorf("%#x: %q, want %q", c.mark, got, c.want)
+		}
+	}
+}
+
 // TestUncaught: the type and the message of a C++ exception, whose header's address lies between the frames of abort and __cxa_throw.
 //
 //	struct net_error : std::runtime_error
