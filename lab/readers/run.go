@@ -79,10 +79,13 @@ type measurement struct {
 
 func (m *measurement) run(ctx context.Context) error {
 	images, cleanup, err := m.c.Images(m.opt.Tier)
-	if err != nil || len(images) != 1 {
+	if err != nil {
 		return err
 	}
 	defer cleanup()
+	if len(images) != 1 {
+		return nil
+	}
 	m.images = images
 	if m.answers, err = m.c.Answers(); err != nil {
 		return err

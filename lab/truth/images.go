@@ -135,7 +135,8 @@ func (c *Case) Binary(tier string) (path string, found bool, cleanup func(), err
 		return "", false, func() {}, err
 	}
 	if len(images) != 1 {
-		return "", false, cleanup, nil
+		cleanup()
+		return "", false, func() {}, nil
 	}
 	return images[0].Path, true, cleanup, nil
 }
