@@ -38,6 +38,8 @@ type KernelSide struct {
 // Goroutine is what Go's runtime knows of a goroutine.
 type Goroutine struct {
 	ID uint64
+	// Record is the address of what the runtime keeps of the goroutine, its g.
+	Record uint64
 	// State is what it does or waits for in the runtime's words: "running", "syscall", "chan receive".
 	State string
 	// Runs: a thread of the system runs it, whose ID the thread has.

@@ -143,7 +143,7 @@ func (p *program) read(addr uint64, b []byte) (g goroutine) {
 	_, g.stack = p.Stack(b)
 	g.addr, g.sp, g.pc, g.m = addr, p.at(b, schedSP), p.at(b, schedPC), p.M(b)
 	g.status = p.order().Uint32(b[p.goid-8:]) &^ 0x1000
-	g.what.ID = p.order().Uint64(b[p.goid:])
+	g.what.ID, g.what.Record = p.order().Uint64(b[p.goid:]), addr
 	g.what.State = p.state(g.status, int(b[p.goid+16+p.Word])) // goid, schedlink, waitsince, waitreason
 	if g.what.ID != 1 {                                        // the start of the program
 		g.what.Created = p.at(b[p.startPC-2*p.Word:], 0)

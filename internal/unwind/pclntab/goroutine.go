@@ -52,7 +52,7 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	}
 	l, ok := left{}, false
 	if m := machineOf(arch); m != nil {
-		l, ok = thread{m, s.Snapshot, s.Regs}.left(f.Name(), uint64(c.height), s.Exact)
+		l, ok = thread{m, s.Snapshot, s.Regs, s.Thread}.left(f.Name(), uint64(c.height), s.Exact)
 	}
 	if v, known := s.Regs.Lookup(c.kept); known && !ok {
 		l, ok = leftAt(s.Snapshot, v+uint64(c.rest-c.height), uint64(c.height))
@@ -146,6 +146,7 @@ type thread struct {
 	*machine
 	snap *target.Snapshot
 	regs *cpu.Registers
+	of   *target.Thread
 }
 
 // word is the i-th word at an address, 0 where that was not captured.
@@ -208,9 +209,12 @@ func (t thread) left(name string, height uint64, exact bool) (l left, ok bool) {
 	return l, ok
 }
 
-// m is the m of the g that the frame's registers have.
+// m is the m of the g that the frame's registers have; where thread-local storage has g, of the goroutine that the thread runs.
 func (t thread) m() (m uint64, ok bool) {
 	addr, ok := t.regs.Lookup(t.g)
+	if t.g == cpu.NoReg && t.of.Task != nil && t.of.Task.Goroutine != nil {
+		addr, ok = t.of.Task.Goroutine.Record, true
+	}
 	if !ok {
 		return 0, false
 	}
@@ -228,9 +232,9 @@ func (t thread) current() (g goroutine, ok bool) {
 	if !ok || !known {
 		return g, false
 	}
-	g0 := t.word(m, 0)
-	for i := 1; i < maxM; i++ {
-		if g, ok = t.at(t.word(m, i)); ok && g.addr != g0 && g.m == m && g.holds(g.sp) && !g.holds(own) {
+	g0, ok := t.at(t.word(m, 0))
+	for i := 1; i < maxM && ok && g0.m == m; i++ {
+		if g, is := t.at(t.word(m, i)); is && g.addr != g0.addr && g.m == m && g.holds(g.sp) && !g.holds(own) {
 			return g, true
 		}
 	}

@@ -71,12 +71,9 @@ func (s *systemstack) caller(t *testing.T) uint64 {
 // TestSystemstack: a function that systemstack called on the thread's stack has returned. Where the memory of the
 // runtime holds together, the goroutine's frame is the caller, on a lower stack; where any word of it lies, nobody is.
 func TestSystemstack(t *testing.T) {
-	for _, processor := range []string{"", "arm"} {
+	for _, processor := range []string{"", "arm", "386"} {
 		img := build(t, processor)
 		a, s := img.Arch, find(t, img, "runtime.systemstack")
-		if machineOf(a) == nil || machineOf(a).g == cpu.NoReg {
-			t.Skip(a, "keeps g in no register")
-		}
 		word, ra, cfa := uint64(a.AddrSize), uint64(sched), sched+s.height
 		if a.LR == cpu.NoReg {
 			ra, cfa = cfa, cfa+word
@@ -89,8 +86,8 @@ func TestSystemstack(t *testing.T) {
 		}
 		out, v := s.step(memory)
 		pc, _ := out.Regs.Lookup(a.PC)
-		g, _ := out.Regs.Lookup(machineOf(a).g)
-		if v != unwind.Found || pc != memory[ra] || out.CFA != cfa || g != gAt || !out.Switched {
+		g, known := out.Regs.Lookup(machineOf(a).g)
+		if v != unwind.Found || pc != memory[ra] || out.CFA != cfa || known && g != gAt || known == (machineOf(a).g == cpu.NoReg) || !out.Switched {
 			t.Errorf("%s: %s, pc %#x, CFA %#x, g %#x; want pc %#x, CFA %#x, g %#x", a, v, pc, out.CFA, g, memory[ra], cfa, gAt)
 		}
 		for what, lie := range map[string][2]uint64{
@@ -118,12 +115,18 @@ func (s *systemstack) step(memory map[uint64]uint64) (out unwind.Caller, v unwin
 	for addr, v := range memory {
 		placed = append(placed, synth.Stack(a).Uint(v, a.AddrSize).Place(addr))
 	}
-	m := &target.Module{Name: "program", Range: target.Range{Hi: gAt}, Image: s.img}
+	code := s.img.Segments[0]
+	m := &target.Module{Name: "program", Range: target.RangeOf(code.Addr, code.Size), Image: s.img}
 	regs := new(cpu.Registers)
 	regs.Set(a.PC, s.inside)
 	regs.Set(a.SP, ownAt+0x900)
-	regs.Set(machineOf(a).g, g0At)
-	v = Stacks{}.Step(captured.State(synth.Capture(a, []*target.Module{m}, placed...), regs, false), &out)
+	state := captured.State(synth.Capture(a, []*target.Module{m}, placed...), regs, false)
+	if g := machineOf(a).g; g != cpu.NoReg {
+		regs.Set(g, g0At)
+	} else { // thread-local storage has g
+		state.Thread.Task = &target.Task{Goroutine: &target.Goroutine{Record: gAt}}
+	}
+	v = Stacks{}.Step(state, &out)
 	return out, v
 }
 
@@ -220,7 +223,7 @@ func FuzzLeft(f *testing.F) {
 			regs.Set(a.SP, 0x18)
 			regs.Set(machineOf(a).g, 0x10)
 			for _, function := range []string{"systemstack", "morestack", "asmcgocall", "cgocallback"} {
-				l, ok := thread{machineOf(a), snap, regs}.left("runtime."+function, 32, false)
+				l, ok := thread{machineOf(a), snap, regs, new(target.Thread)}.left("runtime."+function, 32, false)
 				if ok && function != "morestack" && l.sp <= 32 {
 					t.Errorf("%s, %s: SP %#x", a, function, l.sp)
 				}
