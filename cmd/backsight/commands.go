@@ -38,17 +38,11 @@ func commands(stdout, stderr io.Writer) []command {
 // forms are the forms of backtraces.
 func forms() []form {
 	return append(plainForms(),
-		form{
-			name: "html", says: "one page", one: render.AppendPage,
-			head: func(title string) []byte { return render.AppendPageHead(nil, title) },
-			tail: func() []byte { return render.AppendPageTail(nil) },
-		},
-		form{name: "apple", says: "a crash report of macOS", one: unstyled(render.AppendApple), between: "\n"},
-		form{name: "problems", says: "a compiler's messages", one: unstyled(render.AppendProblems)},
-		form{name: "signature", says: "a line each, by which crashes are compared", one: func(dst []byte, r *report.Report, style render.Style) []byte {
-			return render.AppendSignature(dst, r, style.Capture)
-		}},
-		form{name: "perf", says: "perf script's text", one: unstyled(render.AppendPerf)},
+		form{name: "html", says: "one page", Form: render.PageForm()},
+		form{name: "apple", says: "a crash report of macOS", Form: render.Form{Append: unstyled(render.AppendApple), Between: "\n"}},
+		form{name: "problems", says: "a compiler's messages", Form: render.Form{Append: unstyled(render.AppendProblems)}},
+		form{name: "signature", says: "a line each, by which crashes are compared", Form: render.Form{Append: appendSignature}},
+		form{name: "perf", says: "perf script's text", Form: render.Form{Append: unstyled(render.AppendPerf)}},
 		form{name: "folded", says: "for flamegraph.pl", counts: func(s *render.Stacks, w io.Writer, _ string) error { return s.WriteFolded(w) }},
 		form{name: "flame", says: "a page with a flame graph", counts: func(s *render.Stacks, w io.Writer, title string) error {
 			_, err := w.Write(s.AppendFlame(nil, title))
@@ -61,6 +55,10 @@ func forms() []form {
 // unstyled is a form that has no styles.
 func unstyled(one func([]byte, *report.Report) []byte) func([]byte, *report.Report, render.Style) []byte {
 	return func(dst []byte, r *report.Report, _ render.Style) []byte { return one(dst, r) }
+}
+
+func appendSignature(dst []byte, r *report.Report, style render.Style) []byte {
+	return render.AppendSignature(dst, r, style.Capture)
 }
 
 func writePprof(s *render.Stacks, w io.Writer, _ string) error {

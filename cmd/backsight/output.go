@@ -14,8 +14,8 @@ import (
 	"github.com/backsight/backsight/report"
 )
 
-// output writes reports one after the other. As JSON a single report is an object, several are one
-// array: the first report is held back until there is a second, or the end.
+// output writes reports one after the other. Of a form in which a lone report has no head the first is held back until
+// there is a second, or the end.
 type output struct {
 	w      io.Writer
 	format string
@@ -39,7 +39,7 @@ func (o *output) use(format, title string) error {
 	if o.form.binary && o.direct {
 		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: redirect it", format)
 	}
-	if o.form.one == nil {
+	if o.form.Append == nil {
 		o.stacks = new(render.Stacks)
 	}
 	return nil
@@ -58,34 +58,27 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 	for i := range r.Threads {
 		frames += r.Threads[i].Count()
 	}
-	switch json := o.format == "json"; {
-	case frames > mostRendered && (json || o.format == "jsonl"):
-		return func(w io.Writer) error { return render.WriteJSON(w, r, style, json) }
-	case frames > mostRendered && o.format == "text":
-		return func(w io.Writer) error { return render.WriteText(w, r, style) }
-	case frames > mostRendered && o.format == "html":
-		return func(w io.Writer) error { return render.WritePage(w, r, style) }
+	if frames > mostRendered && o.form.Write != nil {
+		return func(w io.Writer) error { return o.form.Write(w, r, style) }
 	}
-	return text(o.form.one(nil, r, style))
+	return text(o.form.Append(nil, r, style))
 }
 
 // add writes the text of a report. With flush it is handed on: a reader behind a pipe sees whole reports, each as soon as it is made.
 func (o *output) add(p piece) error {
 	o.n++
 	switch {
-	case o.format == "json" && o.n == 1:
+	case o.n == 1 && o.form.Lone:
 		o.first = p
 		return nil
-	case o.format == "json" && o.n == 2:
+	case o.n == 2 && o.form.Lone:
 		first := o.first
 		o.first = nil
-		return o.write(text("[\n"), first, text(",\n"), p)
-	case o.format == "json":
-		return o.write(text(",\n"), p)
+		return o.write(text(o.form.Head(o.title)), first, text(o.form.Between), p)
 	case o.n > 1:
-		return o.write(text(o.form.between), p)
-	case o.form.head != nil:
-		return o.write(text(o.form.head(o.title)), p)
+		return o.write(text(o.form.Between), p)
+	case o.form.Head != nil:
+		return o.write(text(o.form.Head(o.title)), p)
 	}
 	return o.write(p)
 }
@@ -106,10 +99,8 @@ func (o *output) last() error {
 		return o.write(func(w io.Writer) error { return o.form.counts(o.stacks, w, o.title) })
 	case o.first != nil:
 		return o.write(o.first)
-	case o.format == "json" && o.n > 1:
-		return o.write(text("]\n"))
-	case o.form.tail != nil && o.n > 0:
-		return o.write(text(o.form.tail()))
+	case o.form.Tail != nil && o.n > 0:
+		return o.write(text(o.form.Tail()))
 	}
 	return nil
 }

@@ -96,28 +96,26 @@ func named(list []string) (images []input.NamedImage) {
 // Close closes the session's binaries.
 func (s *Session) Close() error { return s.files.Close() }
 
-// form is a form of reports: what stands before, between and behind them.
+// form is a form of reports, and what it needs of them.
 type form struct {
-	one                           func([]byte, *report.Report, render.Style) []byte
-	head, between, tail           string
+	render.Form
 	explained, unsigned, unfailed bool
-	lone                          bool // one report has neither head nor tail
-	frames                        int  // where the user sets no bound; 0: the default
+	frames                        int // where the user sets no bound; 0: the default
 }
 
 // unlimited is more frames than the memory of any capture has.
 const unlimited = 1 << 30
 
-func formOf(name, title string) (form, error) {
+func formOf(name string) (form, error) {
 	switch name {
 	case "", "json":
-		return form{one: render.AppendJSON, head: "[\n", between: ",\n", tail: "]\n", lone: true}, nil
+		return form{Form: render.JSONForm()}, nil
 	case "jsonl":
-		return form{one: render.AppendJSONLine}, nil
+		return form{Form: render.JSONLinesForm()}, nil
 	case "text":
-		return form{one: render.AppendText, between: "\n", unsigned: true, unfailed: true, frames: unlimited}, nil
+		return form{Form: render.TextForm(), unsigned: true, unfailed: true, frames: unlimited}, nil
 	case "html":
-		return form{one: render.AppendPage, head: string(render.AppendPageHead(nil, title)), tail: string(render.AppendPageTail(nil)), unsigned: true, explained: true}, nil
+		return form{Form: render.PageForm(), unsigned: true, explained: true}, nil
 	}
 	return form{}, fmt.Errorf("format %q is none of json, jsonl, text, html", name)
 }
@@ -130,7 +128,7 @@ func (s *Session) Backtraces(ctx context.Context, format string, captures ...str
 	if len(captures) > 0 {
 		name = captures[0]
 	}
-	f, err := formOf(format, "Backtraces of "+filepath.Base(name))
+	f, err := formOf(format)
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +158,7 @@ func (s *Session) Backtraces(ctx context.Context, format string, captures ...str
 		if len(pieces) > 0 {
 			style.Title = fmt.Sprintf("Snapshot %d", len(pieces)+1)
 		}
-		pieces = append(pieces, f.one(nil, r, style))
+		pieces = append(pieces, f.Append(nil, r, style))
 	}
-	return f.join(pieces), wrong
-}
-
-func (f *form) join(pieces [][]byte) []byte {
-	if f.lone && len(pieces) == 1 {
-		return pieces[0]
-	}
-	return slices.Concat([]byte(f.head), bytes.Join(pieces, []byte(f.between)), []byte(f.tail))
+	return f.Join("Backtraces of "+filepath.Base(name), pieces), wrong
 }
