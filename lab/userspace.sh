@@ -6,7 +6,8 @@
 # level3, level2, level1 and what called them stand in this order.
 #
 # KERNEL, BUSYBOX and ARCH are those of lab/kernels.sh. CROSS is the prefix of the compiler, COMPAT that of one for 32-bit programs
-# on a 64-bit kernel, LIBS where the compiler's libraries are that programs load.
+# on a 64-bit kernel, LIBS where the compiler's libraries are that programs load. MODULES is where the kernel's modules are (lib/modules/RELEASE):
+# with it, and ZRAM the name of a compression, what the programs keep in memory is swapped out to zram before the crash.
 #
 #	CROSS=aarch64-linux-gnu- COMPAT=arm-linux-gnueabihf- LIBS=/usr/aarch64-linux-gnu/lib BACKSIGHT=bin/backsight \
 #		lab/userspace.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/arm64
@@ -43,10 +44,34 @@ ldso=$("${CROSS-}readelf" -l "$root/bin/dynamic" | sed -n 's/.*interpreter: \(.*
 cp -L "${LIBS:-/lib/x86_64-linux-gnu}/libc.so.6" "$root/lib/"
 cp -L "${LIBS:-/lib/x86_64-linux-gnu}/$(basename "$ldso")" "$root$ldso"
 
+if [ -n "${ZRAM-}" ]; then
+	mkdir -p "$root/modules" "$root/sys"
+	for m in zsmalloc lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
+		find "$MODULES" -name "$m.ko*" -exec cp {} "$root/modules/" \;
+	done
+	find "$root/modules" -name '*.xz' -exec unxz {} +
+	echo "$ZRAM" >"$root/modules/algorithm"
+fi
 cat >"$root/init" <<'INIT'
 #!/bin/busybox sh
 b=/bin/busybox
 $b mount -t proc proc /proc
+if [ -d /modules ]; then
+	$b mount -t sysfs sys /sys
+	$b mount -t devtmpfs dev /dev
+	$b mount -t cgroup2 cgroup /sys/fs/cgroup
+	for m in zsmalloc lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
+		[ ! -f /modules/$m.ko ] || $b insmod /modules/$m.ko
+	done
+	$b cat /modules/algorithm >/sys/block/zram0/comp_algorithm
+	$b cat /sys/block/zram0/comp_algorithm
+	echo 64M >/sys/block/zram0/disksize
+	$b mkswap /dev/zram0
+	$b swapon /dev/zram0
+	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	$b mkdir /sys/fs/cgroup/programs
+	echo $$ >/sys/fs/cgroup/programs/cgroup.procs
+fi
 for p in static dynamic naked compat; do
 	if [ -x /bin/$p ]; then
 		for way in sleep read spin threads signal; do
@@ -57,6 +82,11 @@ done
 /bin/golang &
 $b sleep 1000 &
 $b sleep 5
+if [ -d /modules ]; then
+	echo $$ >/sys/fs/cgroup/cgroup.procs
+	echo 0 >/sys/fs/cgroup/programs/memory.high
+	$b cat /proc/swaps /sys/block/zram0/mm_stat
+fi
 echo c >/proc/sysrq-trigger
 INIT
 chmod +x "$root/init"

@@ -77,7 +77,7 @@ func TestCutLZ4(t *testing.T) {
 	}
 	packed = packed[:n]
 	for _, cut := range []int{n / 4, n / 2, n - 1} {
-		got, err := lz4(packed[:cut], len(want))
+		got, err := LZ4(packed[:cut], len(want))
 		if err == nil || !bytes.HasPrefix(want, got) || len(got) < cut/2 {
 			t.Errorf("%d bytes of %d give %d, error %v", cut, n, len(got), err)
 		}
@@ -132,7 +132,7 @@ func FuzzUnpack(f *testing.F) {
 		if out, _ := LZO(data, limit); len(out) > limit {
 			t.Fatalf("LZO: %d bytes", len(out))
 		}
-		if out, _ := lz4(data, limit); len(out) > limit {
+		if out, _ := LZ4(data, limit); len(out) > limit {
 			t.Fatalf("LZ4: %d bytes", len(out))
 		}
 	})
