@@ -46,7 +46,7 @@ cp -L "${LIBS:-/lib/x86_64-linux-gnu}/$(basename "$ldso")" "$root$ldso"
 
 if [ -n "${ZRAM-}" ]; then
 	mkdir -p "$root/modules" "$root/sys"
-	for m in zsmalloc lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
+	for m in zsmalloc zlib_deflate lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
 		find "$MODULES" -name "$m.ko*" -exec cp {} "$root/modules/" \;
 	done
 	find "$root/modules" -name '*.xz' -exec unxz {} +
@@ -60,7 +60,7 @@ if [ -d /modules ]; then
 	$b mount -t sysfs sys /sys
 	$b mount -t devtmpfs dev /dev
 	$b mount -t cgroup2 cgroup /sys/fs/cgroup
-	for m in zsmalloc lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
+	for m in zsmalloc zlib_deflate lz4_compress lz4hc_compress 842_compress 842_decompress zstd_compress lz4 zstd zram; do
 		[ ! -f /modules/$m.ko ] || $b insmod /modules/$m.ko
 	done
 	$b cat /modules/algorithm >/sys/block/zram0/comp_algorithm

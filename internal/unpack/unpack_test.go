@@ -94,6 +94,16 @@ func TestLZO(t *testing.T) {
 	if got, err := LZO(packed, 100); err != nil || string(got) != "abcdabce" {
 		t.Errorf("%q, %v", got, err)
 	}
+	// 17, a version: 17+4; a run of 7<<3|1 zeros and 4, then two literals; end.
+	zeros := []byte{17, 1, 21, 'a', 'b', 'c', 'd', 0x19, 0xfe, 0xff, 7, 'e', 'f', 0x11, 0, 0}
+	if got, err := LZO(zeros, 100); err != nil || string(got) != "abcd"+string(make([]byte, 61))+"ef" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, limit := range []int{10, 64} {
+		if got, err := LZO(zeros, limit); err == nil || len(got) > limit {
+			t.Errorf("%d bytes within a bound of %d, error %v", len(got), limit, err)
+		}
+	}
 	if _, err := LZO([]byte{21, 'a', 'b', 'c', 'd', 0x40 | 7<<2, 1}, 100); err == nil {
 		t.Error("a copy from before the beginning is no error")
 	}

@@ -73,40 +73,54 @@ func (s *Swap) findEncoding(entries []uint64, disks []*disk) error {
 	return nil
 }
 
-// countUsed counts the entries that lead to what zram uses, and those that lead to what it does not.
+// countUsed counts the entries that lead to what zram uses, and those that lead to what it does not, or to where other ones lead.
 func (s *Swap) countUsed(e *encoding, areas *[maxAreas]*disk, entries []uint64) (used, unused int) {
+	owner := map[[2]uint64]uint64{}
 	for _, entry := range entries {
-		switch area, offset := e.split(entry); {
-		case area >= maxAreas: // a page that moves, or is forbidden
-		case areas[area] != nil && s.used(areas[area], offset):
+		area, offset := e.split(entry)
+		if area >= maxAreas { // a page that moves, or is forbidden
+			continue
+		}
+		other, taken := owner[[2]uint64{area, offset}]
+		owner[[2]uint64{area, offset}] = entry
+		switch {
+		case areas[area] == nil && s.Areas != 0 && s.at(s.Areas+area*s.word) != 0: // to something else
+		case areas[area] != nil && s.used(areas[area], offset) && (!taken || other == entry):
 			used++
-		case areas[area] != nil, s.Areas == 0, s.at(s.Areas+area*s.word) == 0:
+		default:
 			unused++
 		}
 	}
 	return used, unused
 }
 
-// areasBy are the devices that entries mean by an index: the only ones that have what the entries with that index lead to.
+// areasBy are the devices that entries mean by an index: the only ones that have what the entries with that index lead to. A device has one
+// index.
 func (s *Swap) areasBy(e *encoding, entries []uint64, disks []*disk) (areas [maxAreas]*disk) {
+	var by [maxAreas][]uint64
+	for _, entry := range entries {
+		if area, _ := e.split(entry); area < maxAreas {
+			by[area] = append(by[area], entry)
+		}
+	}
+	taken := map[*disk]int{}
 	for area := range areas {
 		fits := 0
 		for _, d := range disks {
 			var only [maxAreas]*disk
 			only[area] = d
-			used, unused := 0, 0
-			for _, entry := range entries {
-				if a, _ := e.split(entry); a == uint64(area) {
-					n, m := s.countUsed(e, &only, []uint64{entry})
-					used, unused = used+n, unused+m
-				}
-			}
-			if used > 9*unused {
+			if used, unused := s.countUsed(e, &only, by[area]); used > 9*unused {
 				areas[area] = d
 				fits++
 			}
 		}
 		if fits != 1 {
+			areas[area] = nil
+		}
+		taken[areas[area]]++
+	}
+	for area, d := range areas {
+		if taken[d] > 1 {
 			areas[area] = nil
 		}
 	}

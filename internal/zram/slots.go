@@ -19,20 +19,18 @@ const (
 	allocated = 1
 )
 
-// findTable finds how large an entry of a disk's table is, and how a handle leads to a page: as most of what is compressed is found.
+// findTable finds how large an entry of a disk's table is, and how a handle leads to a page: as most of what is compressed is found. A part
+// of an entry's size finds as much as the size itself.
 func (s *Swap) findTable(d *disk) bool {
-	best, second := 0, 0
+	best := fewest
 	for _, words := range [...]uint64{2, 3, 4, 6} {
 		try := *d
 		try.stride = words * s.word
-		if n := s.countObjects(&try); n > best {
-			best, second = n, best
-			*d = try
-		} else {
-			second = max(second, n)
+		if n := s.countObjects(&try); n >= best {
+			best, *d = n, try
 		}
 	}
-	return best >= fewest && best > second
+	return d.stride != 0
 }
 
 // countObjects tells how many objects a table's entries lead to, and sets by which shift. 0 where one of ten is not found.
@@ -41,6 +39,9 @@ func (s *Swap) countObjects(d *disk) (best int) {
 	entries := uint64(scanned) * 2 * s.word / d.stride // the same memory, whatever an entry's size is
 	stored := 0
 	for i := range entries {
+		if _, ok := s.Memory.Word(d.table + i*d.stride); !ok {
+			break // nothing is mapped behind a table (vmalloc)
+		}
 		handle, size := s.entry(d, i)
 		if !s.isKernel(handle) || size == 0 || size >= pageSize {
 			continue
