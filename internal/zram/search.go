@@ -34,6 +34,9 @@ func (s *Swap) search(ctx context.Context) (disks []*disk, err error) {
 			}
 		}
 	}
+	if err := s.work.Err(); err != nil {
+		return nil, err
+	}
 	if len(disks) == 0 {
 		return nil, ErrNone
 	}

@@ -39,7 +39,7 @@ func (s *Swap) countObjects(d *disk) (best int) {
 	entries := uint64(scanned) * 2 * s.word / d.stride // the same memory, whatever an entry's size is
 	stored := 0
 	for i := range entries {
-		if _, ok := s.Memory.Word(d.table + i*d.stride); !ok {
+		if _, ok := s.Memory.Word(d.table + i*d.stride); !ok || !s.work.Draw(1) {
 			break // nothing is mapped behind a table (vmalloc)
 		}
 		handle, size := s.entry(d, i)
@@ -55,6 +55,9 @@ func (s *Swap) countObjects(d *disk) (best int) {
 		try.shift = shift
 		n := 0
 		for i, handle := range handles {
+			if !s.work.Draw(pageSize / classStep) {
+				return 0
+			}
 			if _, _, err := s.object(&try, handle); err == nil {
 				n++
 			}

@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
 
@@ -38,6 +39,7 @@ type Swap struct {
 	word     uint64
 	areas    [maxAreas]*disk // by index of swap_info; nil: to something else
 	encoding encoding
+	work     budget.Budget // of the search
 }
 
 // disk is a zram device.
@@ -53,6 +55,8 @@ const (
 	pageSize = 4096
 	// maxAreas is MAX_SWAPFILES at most.
 	maxAreas = 32
+	// leastWork and bytesPerStep bound the entries of tables and the objects that are looked up to find devices.
+	leastWork, bytesPerStep = 1 << 22, 64
 	// most is how many of the given entries are looked at.
 	most = 1 << 14
 )
@@ -66,7 +70,8 @@ var ErrNone = errors.New("no zram was found")
 // Find finds what a kernel swapped out to zram. entries are those of pages that page tables say are not in memory: by them it is known how
 // a processor's entries say what was swapped out where.
 func Find(ctx context.Context, k *Kernel, entries []uint64) (*Swap, error) {
-	s := &Swap{Kernel: k, word: uint64(k.Arch.AddrSize)}
+	s := &Swap{Kernel: k, word: uint64(k.Arch.AddrSize), work: budget.New("looks for zram", leastWork, k.Physical.Size()/bytesPerStep)}
+	s.work.Until(ctx)
 	entries = entries[:min(len(entries), most)]
 	if k.Areas == 0 {
 		disks, err := s.search(ctx)
@@ -77,12 +82,15 @@ func Find(ctx context.Context, k *Kernel, entries []uint64) (*Swap, error) {
 	}
 	found := false
 	for area := range uint64(maxAreas) {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if !s.work.Draw(1) {
+			break
 		}
 		if d := s.diskOf(s.at(k.Areas + area*s.word)); d != nil {
 			s.areas[area], found = d, true
 		}
+	}
+	if err := s.work.Err(); err != nil {
+		return nil, err
 	}
 	if !found {
 		return nil, ErrNone
@@ -124,7 +132,7 @@ const (
 
 // diskOf is the zram device of a swap_info_struct, nil where it is none: one that a block device leads to.
 func (s *Swap) diskOf(area uint64) *disk {
-	for a := uint64(0); s.isKernel(area) && a < sizeArea; a += s.word {
+	for a := uint64(0); s.isKernel(area) && a < sizeArea && s.work.Draw(sizeDevice/8); a += s.word {
 		device := s.at(area + a)
 		for b := uint64(0); s.isKernel(device) && b < sizeDevice; b += s.word {
 			if d := s.diskAt(s.at(device + b)); d != nil {

@@ -11,7 +11,9 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/synth/kernels"
 	"github.com/backsight/backsight/target"
 )
@@ -174,6 +176,39 @@ func TestSwapped(t *testing.T) {
 		if want == "" && len(snap.Issues) != 0 || want != "" && (len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "of 1 of 1 threads "+want)) {
 			t.Errorf("slot %d: issues %v", slot, snap.Issues)
 		}
+	}
+}
+
+// ramPages reads the memory of a machine as a debugger's server does.
+type ramPages []byte
+
+func (r ramPages) ReadPage(addr uint64, page []byte) (int, error) {
+	return copy(page, r[addr-kernels.RAMBase:]), nil
+}
+
+// TestStoppedProcess: a program of a machine that a debugger's server has stopped.
+func TestStoppedProcess(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	_, env := programsOf(t, m, nil)
+	env.Archs, env.Formats = backsight.CPUs(), backsight.Formats()
+	var regs cpu.Registers
+	aarch64 := arm64.Archs()[0]
+	regs.Set(aarch64.PC, m.Symbols[5].Addr+8)
+	s, err := input.OpenStopped(t.Context(), &input.Stopped{Name: "machine", Arch: aarch64, Physical: ramPages(m.RAM),
+		RAM: []target.Range{{Lo: kernels.RAMBase, Hi: kernels.RAMBase + kernels.RAMSize}}, Threads: []target.Thread{{ID: 1, Regs: regs}}}, &env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := backsight.Processes(t.Context(), s, "sh", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := list.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := backtraces(t, snap)[0]; b.Kernel < 3 || len(b.Frames) != b.Kernel+4 || b.Stop.Reason.String() != "root" {
+		t.Errorf("%d frames, %d of the kernel, stop %s", len(b.Frames), b.Kernel, b.Stop.Reason)
 	}
 }
 
