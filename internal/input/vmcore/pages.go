@@ -70,8 +70,9 @@ func (s *swapped) read(entry uint64) (*[smallPage]byte, error) {
 const (
 	// smallPage is the size of the pages of kernels whose zram is read.
 	smallPage = 4096
-	// lookedUp is how many of the last pages of each mapping are looked up to find how entries lead to what was swapped out.
-	lookedUp, mostKept = 1 << 8, 1 << 14
+	// lookedUp is how many of the last pages of each mapping are looked up to find how entries lead to what was swapped out, allLookedUp
+	// how many of all, and mostKept how many are enough.
+	lookedUp, allLookedUp, mostKept = 1 << 8, 1 << 20, 1 << 14
 )
 
 // swapped finds what the kernel swapped out of processes to zram.
@@ -96,6 +97,7 @@ func (s *machineStream) swapped(ctx context.Context, list []processes.Process) *
 
 // keptOf are entries of pages that are not in memory, of the ends of mappings.
 func keptOf(list []processes.Process) (kept []uint64) {
+	looks := 0
 	for i := range list {
 		p := &list[i]
 		for k := range p.Maps {
@@ -103,7 +105,8 @@ func keptOf(list []processes.Process) (kept []uint64) {
 			if m.Perm&target.PermWrite == 0 || len(p.Tables.Levels) == 0 {
 				continue
 			}
-			for n := uint64(1); n <= lookedUp && n*smallPage <= m.Hi-m.Lo && len(kept) < mostKept; n++ {
+			for n := uint64(1); n <= lookedUp && n*smallPage <= m.Hi-m.Lo && len(kept) < mostKept && looks < allLookedUp; n++ {
+				looks++
 				if entry, state := p.Tables.Lookup(m.Hi - n*smallPage); state == paging.Kept {
 					kept = append(kept, entry)
 				}
