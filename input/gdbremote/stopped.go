@@ -63,6 +63,14 @@ type stream struct {
 	err    error
 }
 
+var _ input.Machine = (*stream)(nil)
+
+// Processes implements input.Machine, of a machine that runs Linux: memory is read while they are looked at.
+func (s *stream) Processes(ctx context.Context) ([]*input.Stopped, error) {
+	defer s.client.until(ctx)()
+	return input.Processes(ctx, s.Stream)
+}
+
 func (s *stream) Close() error {
 	s.once.Do(func() { s.err = errors.Join(s.Stream.Close(), s.client.Leave(s.opt), s.client.Close()) })
 	return s.err

@@ -97,7 +97,7 @@ const (
 	Mapped
 )
 
-// Lookup finds the physical address that a virtual one shows, and what is there otherwise.
+// Lookup finds the physical address that a virtual one shows, and what is there otherwise: of a page that is Kept pa is the table's entry.
 func (t *Tables) Lookup(va uint64) (pa uint64, state State) {
 	at := t.Root
 	for level, l := range t.Levels {
@@ -115,7 +115,7 @@ func (t *Tables) Lookup(va uint64) (pa uint64, state State) {
 			return e.addr + va&(max(e.size, 1<<l.Shift)-1), Mapped
 		default:
 			if v != 0 && level+1 == len(t.Levels) {
-				return 0, Kept
+				return v, Kept
 			}
 			return 0, Unmapped
 		}

@@ -24,7 +24,7 @@ func unlz4(packed []byte, w *sink) error {
 		if n > uint64(r.Len()) || n > lz4Block+lz4Block/255+16 {
 			break
 		}
-		out, err := lz4(r.Bytes(n), min(lz4Block, w.limit-len(w.data)))
+		out, err := LZ4(r.Bytes(n), min(lz4Block, w.limit-len(w.data)))
 		if over := w.add(out); over != nil {
 			return over
 		}
@@ -38,10 +38,10 @@ func unlz4(packed []byte, w *sink) error {
 	return nil
 }
 
-// lz4 decompresses one block to limit bytes at most. Of a block that is cut short, out is what comes before the cut,
+// LZ4 decompresses one block to limit bytes at most. Of a block that is cut short, out is what comes before the cut,
 // since a kernel's file that is cut short is read as far as it goes. UncompressBlock of github.com/pierrec/lz4 returns 0
 // for such a block, and does not say how much of its buffer is filled (TestCutLZ4).
-func lz4(packed []byte, limit int) (out []byte, err error) {
+func LZ4(packed []byte, limit int) (out []byte, err error) {
 	r := bin.New(packed, false)
 	for {
 		token := int(r.U8())

@@ -22,6 +22,8 @@ type lzo struct {
 	in    bin.Reader
 	out   []byte
 	limit int
+	// zeros: a match may be a run of zeros, as streams that begin with their version have them.
+	zeros bool
 	// literals is how many bytes the last instruction copied from the input, 4 for more
 	// than three: the shortest instructions depend on that.
 	literals int
@@ -29,6 +31,11 @@ type lzo struct {
 
 func (z *lzo) run() error {
 	look := z.in
+	if look.U8() == 17 && z.in.Len() >= 5 {
+		z.zeros = look.U8() != 0
+		z.in = look
+	}
+	look = z.in
 	if first := int(look.U8()); first > 17 {
 		z.in = look
 		if err := z.literal(first - 17); err != nil {
@@ -42,6 +49,12 @@ func (z *lzo) run() error {
 		}
 		if op < 16 && z.literals == 0 {
 			if err := z.literal(z.length(op, 15) + 3); err != nil {
+				return err
+			}
+			continue
+		}
+		if run, state, ok := z.zeroRun(op); ok {
+			if err := z.fill(run, state); err != nil {
 				return err
 			}
 			continue
@@ -62,6 +75,33 @@ func (z *lzo) run() error {
 
 // endOfStream is the distance that ends a stream.
 const endOfStream = 16384
+
+// zeroRun decodes an instruction that appends n zeros, and then state bytes of the input: one of a match of at least 16 KB back with the
+// largest distance that no match has (0b00011xxx, 0xfffc).
+func (z *lzo) zeroRun(op int) (n, state int, ok bool) {
+	if !z.zeros || op&0xf8 != 0x18 {
+		return 0, 0, false
+	}
+	look := z.in
+	v := int(look.U16())
+	more := int(look.U8())
+	if v&0xfffc != 0xfffc || look.Err() != nil {
+		return 0, 0, false
+	}
+	z.in = look
+	return op&7 + more<<3 + 4, v & 3, true
+}
+
+// fill appends zeros and literals.
+func (z *lzo) fill(n, literals int) error {
+	if n > z.limit-len(z.out) {
+		return errFull
+	}
+	z.out = append(z.out, make([]byte, n)...)
+	err := z.literal(literals)
+	z.literals = literals
+	return err
+}
 
 // match decodes an instruction that copies n bytes of the output, and then state bytes of
 // the input.

@@ -77,7 +77,7 @@ func TestCutLZ4(t *testing.T) {
 	}
 	packed = packed[:n]
 	for _, cut := range []int{n / 4, n / 2, n - 1} {
-		got, err := lz4(packed[:cut], len(want))
+		got, err := LZ4(packed[:cut], len(want))
 		if err == nil || !bytes.HasPrefix(want, got) || len(got) < cut/2 {
 			t.Errorf("%d bytes of %d give %d, error %v", cut, n, len(got), err)
 		}
@@ -93,6 +93,16 @@ func TestLZO(t *testing.T) {
 	packed := []byte{21, 'a', 'b', 'c', 'd', 0x40 | 3<<2 | 1, 0, 'e', 0x11, 0, 0}
 	if got, err := LZO(packed, 100); err != nil || string(got) != "abcdabce" {
 		t.Errorf("%q, %v", got, err)
+	}
+	// 17, a version: 17+4; a run of 7<<3|1 zeros and 4, then two literals; end.
+	zeros := []byte{17, 1, 21, 'a', 'b', 'c', 'd', 0x19, 0xfe, 0xff, 7, 'e', 'f', 0x11, 0, 0}
+	if got, err := LZO(zeros, 100); err != nil || string(got) != "abcd"+string(make([]byte, 61))+"ef" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, limit := range []int{10, 64} {
+		if got, err := LZO(zeros, limit); err == nil || len(got) > limit {
+			t.Errorf("%d bytes within a bound of %d, error %v", len(got), limit, err)
+		}
 	}
 	if _, err := LZO([]byte{21, 'a', 'b', 'c', 'd', 0x40 | 7<<2, 1}, 100); err == nil {
 		t.Error("a copy from before the beginning is no error")
@@ -132,7 +142,7 @@ func FuzzUnpack(f *testing.F) {
 		if out, _ := LZO(data, limit); len(out) > limit {
 			t.Fatalf("LZO: %d bytes", len(out))
 		}
-		if out, _ := lz4(data, limit); len(out) > limit {
+		if out, _ := LZ4(data, limit); len(out) > limit {
 			t.Fatalf("LZ4: %d bytes", len(out))
 		}
 	})

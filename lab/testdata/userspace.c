@@ -1,8 +1,10 @@
 // userspace.c WAY: a program that stands level3 ← level2 ← level1 ← main (of threads: worker), where the argument says.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define own __attribute__((noinline, noclone))
@@ -52,6 +54,20 @@ own void *worker(void *arg)
 	return (void *)(long)(level1(arg, 3) + 1);
 }
 
+// enormous begins a thread whose stack is one page of 2 MB, where the kernel has such pages.
+static own int enormous(void)
+{
+	const size_t size = 2 << 20;
+	pthread_t thread;
+	pthread_attr_t attr;
+	void *stack;
+	if (posix_memalign(&stack, size, size) || pthread_attr_init(&attr) || pthread_attr_setstack(&attr, stack, size))
+		return 1;
+	madvise(stack, size, MADV_HUGEPAGE);
+	memset(stack, 1, size);
+	return pthread_create(&thread, &attr, worker, "sleep") || pthread_join(thread, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "sleep";
@@ -63,6 +79,8 @@ int main(int argc, char **argv)
 			pthread_create(&threads[i], 0, worker, i == 1 ? "read" : "sleep");
 		return pthread_join(threads[0], 0);
 	}
+	if (!strcmp(way, "enormous"))
+		return enormous();
 	if (!strcmp(way, "signal")) {
 		signal(SIGUSR1, handler);
 		return raise(SIGUSR1);

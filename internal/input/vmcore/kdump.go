@@ -33,11 +33,8 @@ type kdump struct {
 	files []kdumpFile // in order of their pages
 	order binary.ByteOrder
 	block uint64 // of a page
-	// present has a bit for each page of the machine, dumped for each that the file holds.
-	// Pages of zeros are left out, and read as zeros here; so are those that the user wanted
-	// to leave out, such as programs' memory. ranks counts the bits before each run of
-	// rankPages pages, so that a page's descriptor is found.
-	present     []byte
+	// dumped has a bit for each page that the file holds; pages of zeros share one block. What the user wanted to leave out, such as
+	// programs' memory, is not there. ranks counts the bits before each run of rankPages pages, so that a page's descriptor is found.
 	dumped      []byte
 	ranks       []uint32
 	count       uint64 // of all pages that the dump holds
@@ -159,7 +156,7 @@ func readKdump(ctx context.Context, name string, first input.Pages, others []inp
 	}
 	big := h.order == binary.ByteOrder(binary.BigEndian)
 	bitmaps := first.Bytes((1+h.subBlocks)*h.block, h.bitBlocks*h.block)
-	k := &kdump{order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
+	k := &kdump{order: h.order, block: h.block, dumped: bitmaps[len(bitmaps)/2:],
 		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[packedBlock][]byte)}
 	k.rank()
 	k.join(d, append([]input.Pages{first}, others...))
@@ -180,17 +177,14 @@ func (k *kdump) memory(d *dump) *target.Builder {
 	var b target.Builder
 	runs := budget.New("runs of pages", runsFloor, 2*size/descSize)
 	most := budget.New("bytes of memory", memoryFloor, memoryPerByte*size)
-	k.runs(func(page, n uint64, dumped bool) bool {
+	k.runs(func(page, n uint64) bool {
 		all := n
-		switch {
-		case !runs.Draw(1):
+		if !runs.Draw(1) {
 			n = 0
-		case !dumped:
-			b.Add(page*k.block, nil, n*k.block, target.PermUnknown)
-		default:
-			if !most.Draw(int(n * k.block)) {
-				n = uint64(most.Left()) / k.block
-			}
+		} else if !most.Draw(int(n * k.block)) {
+			n = uint64(most.Left()) / k.block
+		}
+		if n > 0 {
 			b.AddPaged(page*k.block, n*k.block, k, target.PermUnknown)
 		}
 		if n < all {
@@ -213,25 +207,15 @@ func (k *kdump) rank() {
 	k.count = uint64(n)
 }
 
-// runs calls visit for each run of pages that the machine has, in order of address: runs of pages that
-// the file holds (dumped), and runs of pages that the file leaves out, until visit returns false.
-func (k *kdump) runs(visit func(page, n uint64, dumped bool) bool) {
-	kind := func(page uint64) int {
-		switch {
-		case k.has(page):
-			return 2
-		case bit(k.present, page):
-			return 1
-		}
-		return 0
-	}
-	from, now := uint64(0), 0
+// runs calls visit for each run of pages that the file holds, in order of address, until visit returns false.
+func (k *kdump) runs(visit func(page, n uint64) bool) {
+	from, now := uint64(0), false
 	for page := uint64(0); page <= 8*uint64(len(k.dumped)); page++ {
-		next := kind(page)
+		next := k.has(page)
 		if next == now {
 			continue
 		}
-		if now != 0 && !visit(from, page-from, now == 2) {
+		if now && !visit(from, page-from) {
 			return
 		}
 		from, now = page, next

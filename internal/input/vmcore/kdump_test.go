@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +18,14 @@ import (
 	"github.com/backsight/backsight/internal/synth/kernels"
 )
 
-// kdumpOf writes a machine's memory as makedumpfile does: each page by another compression,
-// and none of those that are all zeros.
-func kdumpOf(m *kernels.Machine) []byte {
-	return kdumpPart(m, 0, kernels.RAMSize/4096)
+// kdumpOf writes a machine's memory as makedumpfile does: each page by another compression, those that are all zeros as one; some
+// pages are left out.
+func kdumpOf(m *kernels.Machine, left ...int) []byte {
+	return kdumpPart(m, 0, kernels.RAMSize/4096, left...)
 }
 
 // kdumpPart is kdumpOf for some of the memory's pages; all bitmaps are whole.
-func kdumpPart(m *kernels.Machine, from, end int) []byte {
+func kdumpPart(m *kernels.Machine, from, end int, left ...int) []byte {
 	const block, firstPage = 4096, kernels.RAMBase / 4096
 	le := binary.LittleEndian
 	bitBytes := (firstPage+kernels.RAMSize/block)/8 + 1
@@ -41,7 +43,7 @@ func kdumpPart(m *kernels.Machine, from, end int) []byte {
 	for i := range kernels.RAMSize / block {
 		page := firstPage + i
 		bitmaps[page/8] |= 1 << (page % 8)
-		if bytes.Count(m.RAM[i*block:][:block], []byte{0}) < block {
+		if !slices.Contains(left, i) {
 			bitmaps[len(bitmaps)/2+page/8] |= 1 << (page % 8)
 			if i >= from && i < end {
 				count++
@@ -49,16 +51,21 @@ func kdumpPart(m *kernels.Machine, from, end int) []byte {
 		}
 	}
 	at := len(head) + len(bitmaps) + 24*count
+	pages = make([]byte, block) // of zeros
 	for i := from; i < end; i++ {
 		page := m.RAM[i*block:][:block]
-		if bytes.Count(page, []byte{0}) == block {
+		if slices.Contains(left, i) {
 			continue
 		}
-		packed, flags := pack(page, i%4)
-		descs = le.AppendUint64(descs, uint64(at+len(pages)))
+		packed, flags, place := make([]byte, block), uint32(0), 0
+		if bytes.Count(page, []byte{0}) < block {
+			packed, flags = pack(page, i%4)
+			place = len(pages)
+			pages = append(pages, packed...)
+		}
+		descs = le.AppendUint64(descs, uint64(at+place))
 		descs = le.AppendUint32(le.AppendUint32(descs, uint32(len(packed))), flags)
 		descs = le.AppendUint64(descs, 0)
-		pages = append(pages, packed...)
 	}
 	return append(append(append(head, bitmaps...), descs...), pages...)
 }
@@ -112,6 +119,27 @@ func TestKdump(t *testing.T) {
 				t.Errorf("%q, want %q; %v", got, want, snap.Issues)
 			}
 		})
+	}
+}
+
+// TestFiltered: a program whose memory makedumpfile left out has what its registers and the sysroot's file tell; its stack does not read as
+// zeros, which would end the chain.
+func TestFiltered(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	path, env := programsOf(t, m, nil)
+	stack := bytes.Index(m.RAM, (&kernels.Program{}).Stack())
+	other := stack + 4096 + bytes.Index(m.RAM[stack+4096:], (&kernels.Program{}).Stack())
+	if err := os.WriteFile(path, kdumpOf(m, stack/4096, other/4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	snap := processesOf(t, path, "sh", env)[0]
+	b := backtraces(t, snap)[0]
+	_, resume := (&kernels.Program{}).Functions()
+	if len(b.Frames) <= b.Kernel || b.Frames[b.Kernel].PC != resume["level2"] || b.Stop.Reason.String() != "unreadable" {
+		t.Errorf("%d frames, %d of the kernel, stop %s", len(b.Frames), b.Kernel, b.Stop.Reason)
+	}
+	if len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "the stack is not in the dump") {
+		t.Errorf("issues %v", snap.Issues)
 	}
 }
 

@@ -3,7 +3,6 @@ package vmcore
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -43,8 +42,9 @@ func (s *machineStream) Processes(ctx context.Context) (list []*input.Stopped, e
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	swapped := s.swapped(ctx, found)
 	for i := range found {
-		list = append(list, s.stopped(&found[i], &k))
+		list = append(list, s.stopped(&found[i], &k, swapped))
 	}
 	if err != nil {
 		err = d.errorf("%v", err)
@@ -71,8 +71,9 @@ func (s *space) physical(virtual uint64) (uint64, bool) {
 }
 
 // stopped is a process as a debugger would have it.
-func (s *machineStream) stopped(p *processes.Process, k *processes.Kernel) *input.Stopped {
-	out := &input.Stopped{Name: s.dump.name, Arch: s.dump.arch, Auxv: p.Auxv, Memory: &programPages{p.Tables}}
+func (s *machineStream) stopped(p *processes.Process, k *processes.Kernel, swapped *swapped) *input.Stopped {
+	pages := &programPages{p.Tables, swapped}
+	out := &input.Stopped{Name: s.dump.name, Arch: s.dump.arch, Auxv: p.Auxv, Memory: pages}
 	if p.Word < k.Arch.AddrSize && k.Compat != nil {
 		out.Arch = k.Compat
 	}
@@ -99,7 +100,7 @@ func (s *machineStream) stopped(p *processes.Process, k *processes.Kernel) *inpu
 		out.Threads = append(out.Threads, th)
 	}
 	out.PID = leader(out.Threads)
-	out.Issues = s.missing(p, out)
+	out.Issues = s.missing(pages, out)
 	out.Exec = cmp.Or(program(p, out.Arch), out.Threads[0].Name)
 	mappings := text(p.Maps)
 	out.File = func(path string, limit int) ([]byte, error) {
@@ -131,13 +132,13 @@ func (s *machineStream) panickedAlone(task int) bool {
 }
 
 // missing says which threads' stacks are not in memory, or not where they begin, and why.
-func (s *machineStream) missing(p *processes.Process, out *input.Stopped) (issues []target.Issue) {
+func (s *machineStream) missing(pages *programPages, out *input.Stopped) (issues []target.Issue) {
 	counts := map[string]int{}
 	for i := range out.Threads {
 		th := &out.Threads[i]
 		if sp, known := th.Regs.Lookup(out.Arch.SP); !known {
 			counts["where they stand is not known: neither their registers nor those at the kernel's entry are there"]++
-		} else if why := whyMissing(p, sp&out.Arch.AddrMask()); why != "" {
+		} else if why := pages.whyMissing(sp & out.Arch.AddrMask()); why != "" {
 			counts[why]++
 		}
 	}
@@ -146,23 +147,6 @@ func (s *machineStream) missing(p *processes.Process, out *input.Stopped) (issue
 			Text: fmt.Sprintf("%s: process %d: of %d of %d threads %s", s.dump.name, out.PID, counts[why], len(out.Threads), why)})
 	}
 	return issues
-}
-
-// whyMissing says why the page at a stack pointer is not there; "" where it is.
-func whyMissing(p *processes.Process, sp uint64) string {
-	if len(p.Tables.Levels) == 0 {
-		return "the stack is not there: no page tables were found"
-	}
-	pa, state := p.Tables.Lookup(sp)
-	switch _, there := p.Tables.Physical.PermAt(pa); {
-	case state == paging.Kept:
-		return "the stack is swapped out"
-	case state == paging.Unmapped:
-		return "the stack is mapped to no memory"
-	case !there:
-		return "the stack is not in the dump, from which a program's memory was left out"
-	}
-	return ""
 }
 
 // leader is the number of a process: that of its first task, which is on the kernel's list of processes.
@@ -195,19 +179,4 @@ func text(list []processes.Mapping) []byte {
 		b = fmt.Appendf(b, "%x-%x %s %x 00:00 %d %s\n", m.Lo, m.Hi, mode, m.Offset, inode, strings.ReplaceAll(m.Path, "\n", `\012`))
 	}
 	return b
-}
-
-// programPages reads a program's memory through its page tables.
-type programPages struct{ tables paging.Tables }
-
-// ReadPage implements target.Pager. What is swapped out, or not in the dump, is not there.
-func (p *programPages) ReadPage(addr uint64, page []byte) (int, error) {
-	if p.tables.Physical == nil || len(p.tables.Levels) == 0 {
-		return 0, errors.New("no page tables")
-	}
-	pa, ok := p.tables.Translate(addr)
-	if !ok {
-		return 0, nil
-	}
-	return p.tables.Physical.Read(pa, page), nil
 }

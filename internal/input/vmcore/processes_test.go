@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pierrec/lz4/v4"
+
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/synth/kernels"
 	"github.com/backsight/backsight/target"
 )
@@ -17,7 +21,11 @@ import (
 // programs is a machine with two programs, in a file, and what their files are found in.
 func programs(t *testing.T, change func(p *kernels.Program)) (path string, env input.Env) {
 	t.Helper()
-	m := kernels.NewMachine(names...)
+	return programsOf(t, kernels.NewMachine(names...), change)
+}
+
+func programsOf(t *testing.T, m *kernels.Machine, change func(p *kernels.Program)) (path string, env input.Env) {
+	t.Helper()
 	root := t.TempDir()
 	for _, task := range []string{"init", "sh"} {
 		p := kernels.Program{Task: task, Path: "/bin/" + task, Maple: true}
@@ -135,6 +143,72 @@ func TestNotThere(t *testing.T) {
 		if len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "of 1 of 1 threads "+want) {
 			t.Errorf("issues %v", snap.Issues)
 		}
+	}
+}
+
+// TestSwapped: a stack that is swapped out to zram is read there; what the device has not got is said to be missing.
+func TestSwapped(t *testing.T) {
+	for slot, want := range map[int]string{5: "", 6: "the stack is swapped out: how page tables lead to zram is not known", 7: "the stack is swapped out: zram0: it is compressed in a way that is not read"} {
+		m := kernels.NewMachine(names...)
+		z := m.Zram()
+		packed := make([]byte, lz4.CompressBlockBound(4096))
+		n, err := lz4.CompressBlock((&kernels.Program{}).Stack(), packed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			if i != 6 {
+				z.Object(i, i/8, i%8*512, packed[:n])
+			}
+		}
+		z.Object(7, 7, 7*512, make([]byte, 20))
+		path, env := programsOf(t, m, func(p *kernels.Program) {
+			p.StackEntry = 20 << 12 // as Linux 6.10 has it
+			if p.Task == "sh" {
+				p.StackEntry = uint64(slot) << 12
+			}
+		})
+		snap := processesOf(t, path, "sh", env)[0]
+		b := backtraces(t, snap)[0]
+		if whole := b.Stop.Reason.String() == "root"; whole != (want == "") {
+			t.Errorf("slot %d: %d frames, stop %s", slot, len(b.Frames), b.Stop.Reason)
+		}
+		if want == "" && len(snap.Issues) != 0 || want != "" && (len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "of 1 of 1 threads "+want)) {
+			t.Errorf("slot %d: issues %v", slot, snap.Issues)
+		}
+	}
+}
+
+// ramPages reads the memory of a machine as a debugger's server does.
+type ramPages []byte
+
+func (r ramPages) ReadPage(addr uint64, page []byte) (int, error) {
+	return copy(page, r[addr-kernels.RAMBase:]), nil
+}
+
+// TestStoppedProcess: a program of a machine that a debugger's server has stopped.
+func TestStoppedProcess(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	_, env := programsOf(t, m, nil)
+	env.Archs, env.Formats = backsight.CPUs(), backsight.Formats()
+	var regs cpu.Registers
+	aarch64 := arm64.Archs()[0]
+	regs.Set(aarch64.PC, m.Symbols[5].Addr+8)
+	s, err := input.OpenStopped(t.Context(), &input.Stopped{Name: "machine", Arch: aarch64, Physical: ramPages(m.RAM),
+		RAM: []target.Range{{Lo: kernels.RAMBase, Hi: kernels.RAMBase + kernels.RAMSize}}, Threads: []target.Thread{{ID: 1, Regs: regs}}}, &env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := backsight.Processes(t.Context(), s, "sh", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := list.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := backtraces(t, snap)[0]; b.Kernel < 3 || len(b.Frames) != b.Kernel+4 || b.Stop.Reason.String() != "root" {
+		t.Errorf("%d frames, %d of the kernel, stop %s", len(b.Frames), b.Kernel, b.Stop.Reason)
 	}
 }
 

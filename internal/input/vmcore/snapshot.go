@@ -12,6 +12,14 @@ import (
 
 // stream makes the snapshot of the machine.
 func (d *dump) stream(ctx context.Context, env *input.Env) (input.Stream, error) {
+	s, err := d.machine(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *dump) machine(ctx context.Context, env *input.Env) (*machineStream, error) {
 	copies, err := d.identify(ctx, env.Archs)
 	if err != nil {
 		return nil, err

@@ -26,23 +26,19 @@ func openStopped(ctx context.Context, s *input.Stopped, env *input.Env) (input.S
 	for i := range s.Threads {
 		d.cpus = append(d.cpus, s.Threads[i].Regs)
 	}
-	stream, err := d.stream(ctx, env)
+	stream, err := d.machine(ctx, env)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, errors.Join(input.ErrUnrecognised, err)
 	}
-	snap, err := stream.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !kernellog.Panicked(snap.Log) { // else the first processor did not crash, it was stopped
-		for i := range snap.Threads {
-			snap.Threads[i].Crashed = false
+	if !kernellog.Panicked(stream.snap.Log) { // else the first processor did not crash, it was stopped
+		for i := range stream.threads {
+			stream.threads[i].Crashed = false
 		}
 	}
-	return input.One(snap), nil
+	return stream, nil
 }
 
 // ranOther tells whether the user named binaries, and none of them is a kernel of Linux.

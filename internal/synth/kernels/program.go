@@ -77,6 +77,16 @@ func (*Program) File() []byte {
 	return b
 }
 
+// Stack is the page of the stack: the records of level1 and main.
+func (p *Program) Stack() []byte {
+	page := make([]byte, programPage)
+	_, resume := p.Functions()
+	for i, w := range []uint64{programSP + 16, resume["main"], 0, resume["_start"]} {
+		binary.LittleEndian.PutUint64(page[programSP%programPage+8*i:], w)
+	}
+	return page
+}
+
 // Run makes a task of the machine one of a program.
 func (m *Machine) Run(p *Program) {
 	task := RAMBase + uint64(bytes.Index(m.RAM, []byte(p.Task+"\x00"))) - taskComm
@@ -89,9 +99,7 @@ func (m *Machine) Run(p *Program) {
 	image := p.File()
 	stack := m.alloc(programPage, programPage)
 	_, resume := p.Functions()
-	for i, w := range []uint64{programSP + 16, resume["main"], 0, resume["_start"]} { // the records of level1 and main
-		m.Put(stack+programSP%programPage+8*uint64(i), w)
-	}
+	copy(m.at(stack), p.Stack())
 	pages := m.alloc(len(image), programPage)
 	copy(m.at(pages), image)
 	kernel := m.Root
