@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // TestNamesOfExports: musl writes memset and __clone in assembly, without sizes, and exports memset alone. What its code does
@@ -31,6 +33,24 @@ func TestNamesOfExports(t *testing.T) {
 	for addr, want := range map[uint64]string{0x400000: "memset", 0x400006: "memset", 0x400008: "", 0x40000b: "", 0x40001b: "pthread_create"} {
 		if l := names.Lookup(target.NewModule("libc.so", img, 0), addr); l.Function != want {
 			t.Errorf("%#x: %q, want %q", addr, l.Function, want)
+		}
+	}
+}
+
+// TestMadeNames: a frame in code that the program made has the name that a run-time gave; in a file's code such a name means nothing.
+func TestMadeNames(t *testing.T) {
+	snap := &target.Snapshot{Arch: x86.Archs()[0], Told: target.Told{Made: func(addr uint64) (string, uint64, bool) { return "JS:*fib", 0x9100, addr == 0x910f }}}
+	anonymous := &target.Module{Name: "//anon", Range: target.Range{Lo: 0x9000, Hi: 0xa000}, Bias: 0x9000}
+	file := &target.Module{Name: "/bin/node", Range: anonymous.Range}
+	for _, c := range []struct {
+		module *target.Module
+		name   string
+		entry  uint64
+	}{{nil, "JS:*fib", 0x9100}, {anonymous, "JS:*fib", 0x100}, {file, "", 0}} {
+		trace := backsight.Backtrace{Thread: new(target.Thread), Frames: []unwind.Frame{{PC: 0x9110, CallSite: 0x910f, Module: c.module}}}
+		f := backsight.Report(t.Context(), snap, []backsight.Backtrace{trace}, backsight.Names(false)).Threads[0].Frames[0]
+		if f.Function != c.name || f.Entry != c.entry {
+			t.Errorf("%q at %#x in %v, want %q at %#x", f.Function, f.Entry, c.module, c.name, c.entry)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	if names != nil {
 		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
-	n := namer{arch: snap.Arch, names: names}
+	n := namer{arch: snap.Arch, names: names, made: snap.Made}
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten, Kernel: t.Kernel,
@@ -136,6 +136,7 @@ type place struct {
 type namer struct {
 	arch    *cpu.Arch
 	names   Symbolizer // nil: no frame has a name
+	made    func(addr uint64) (name string, entry uint64, ok bool)
 	known   map[place]*symbol.Location
 	unknown symbol.Location
 }
@@ -155,7 +156,7 @@ func (n *namer) named(ctx context.Context, t *Backtrace) []report.Frame {
 			f.Location = n.at(place{f.Module, lookedUp(n.arch, f.Frame)})
 		}
 		if f.Function == "" && n.names != nil {
-			f.Location = cmp.Or(t.listedName(i), &n.unknown)
+			f.Location = cmp.Or(t.listedName(i), n.madeName(f.Frame), &n.unknown)
 		}
 	}
 	return out
@@ -172,6 +173,21 @@ func (n *namer) at(p place) *symbol.Location {
 		n.known[p] = l
 	}
 	return l
+}
+
+// madeName is the name of a frame's function that the program made, nil where nobody knows one, or a file has the code.
+func (n *namer) madeName(f *unwind.Frame) *symbol.Location {
+	if n.made == nil || f.Module != nil && !f.Module.Anonymous() {
+		return nil
+	}
+	name, entry, ok := n.made(f.CallSite)
+	if !ok {
+		return nil
+	}
+	if f.Module != nil {
+		entry = f.Module.ToImage(entry)
+	}
+	return &symbol.Location{Function: name, Entry: entry}
 }
 
 // created names the go statement that started a goroutine, nil where it is not known.

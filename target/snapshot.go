@@ -31,14 +31,21 @@ type Snapshot struct {
 	// Hooks are the addresses that a tracer of the kernel puts in the place of return
 	// addresses; what stood there is in Thread.Hooked.
 	Hooks []uint64
-	// Log is what the kernel logged, as dmesg prints it, where the capture holds it.
-	Log string
+	Told
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
 	// the reading.
 	Issues []Issue
 	// Forget, unless nil, gives back the memory of what was read of the capture's file: who goes from thread to thread looks at
 	// each stack once.
 	Forget func()
+}
+
+// Told is what the kernel and run-times said besides.
+type Told struct {
+	// Log is what the kernel logged, as dmesg prints it, where the capture holds it.
+	Log string
+	// Made, unless nil, names code that the program made while it ran, by target address, and says where the function begins.
+	Made func(addr uint64) (name string, entry uint64, ok bool)
 }
 
 // leastAddressBits is how many bits addresses of a program have on AArch64 at least, in kernels for phones.

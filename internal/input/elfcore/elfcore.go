@@ -97,6 +97,7 @@ func read(ctx context.Context, f file, env *input.Env, found *problems) (*target
 	if snap.PID == 0 {
 		snap.PID = threads[0].ID
 	}
+	snap.Made = made(ctx, env.Files, snap.PID, n.files)
 	snap.SortModules()
 	return snap, nil
 }

@@ -2,10 +2,13 @@ package elfcore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/internal/input/jitnames"
 	"github.com/backsight/backsight/target"
 )
 
@@ -68,4 +71,13 @@ func (f *finder) addJITted(mem *target.Memory, at uint64, read *budget.Budget) {
 	if lo < hi && !taken {
 		f.modules.add(name, img, 0)
 	}
+}
+
+// made names the code that run-times tell perf of. The kernel lists their logs among the files that were mapped.
+func made(ctx context.Context, files *input.Files, pid int, mappings []fileMapping) func(addr uint64) (name string, entry uint64, ok bool) {
+	source := new(jitnames.Source)
+	for i := range mappings {
+		source.Mapped(mappings[i].path, pid)
+	}
+	return source.Names(ctx, files, pid, false)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Frame is what a line says of a frame. What it does not say is "", 0, or −1.
@@ -65,7 +66,7 @@ func withoutProcess(line string) string {
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
 	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
-	for _, i := range byStart[line[0]] {
+	for _, i := range byStart.of(line[0]) {
 		form := &forms[i]
 		if form.starts == "" && !bracketed {
 			continue
@@ -82,10 +83,17 @@ func parseAt(line string) (f Frame, ok bool) {
 	return f, false
 }
 
-// byStart are the forms of lines that begin with a byte, in their order.
-var byStart = formsByStart()
+// formIndex has the forms of lines that begin with a byte, in their order. It is made for the first line.
+type formIndex struct{ made func() *[256][]int }
 
-func formsByStart() (list [256][]int) {
+func newFormIndex() formIndex { return formIndex{sync.OnceValue(formsByStart)} }
+
+func (x formIndex) of(begins byte) []int { return x.made()[begins] }
+
+var byStart = newFormIndex()
+
+func formsByStart() *[256][]int {
+	list := new([256][]int)
 	var anywhere []int // which most bytes have in common
 	var starts [256]bool
 	for i := range forms {

@@ -115,7 +115,7 @@ func TestOneLineIsCheap(t *testing.T) {
 		for _, part := range []string{"(", "(a+0x1", " (", " in ", "+0x1)", " at ", ":1"} {
 			line := "#0 0x1 " + strings.Repeat(part, maxFrameLine/len(part))
 			f, _ := forms[i].match(line)
-			if f.left < -len(forms[i].steps)*8 {
+			if f.left < -len(forms[i].compiled().steps)*8 {
 				t.Errorf("%s: %d steps too many", forms[i].maker, -f.left)
 			}
 		}

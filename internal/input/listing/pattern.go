@@ -1,6 +1,9 @@
 package listing
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // pattern is a form of lines, made of literals and of what stands between them:
 //
@@ -17,7 +20,12 @@ import "strings"
 //	«…»       may be missing
 //
 // What a pattern begins with may stand behind blanks, and blanks may stand behind the end.
-type pattern struct {
+//
+// It is compiled when a line is first compared with it: most captures are no texts.
+type pattern struct{ compiled func() *compiled }
+
+// compiled is a pattern as lines are compared with it.
+type compiled struct {
 	steps []step
 	need  string // the longest literal that does not miss
 }
@@ -34,8 +42,12 @@ type step struct {
 
 // compile makes a pattern of its text.
 func compile(text string) pattern {
+	return pattern{sync.OnceValue(func() *compiled { return newCompiled(text) })}
+}
+
+func newCompiled(text string) *compiled {
 	p := steps(text)
-	out := pattern{steps: p}
+	out := &compiled{steps: p}
 	for k := 0; k < len(p); k++ {
 		if p[k].verb == '?' {
 			k = p[k].to - 1
@@ -101,11 +113,12 @@ type found struct {
 
 // match finds what a line, without blanks around, says by a pattern.
 func (p pattern) match(line string) (f found, ok bool) {
-	if !strings.Contains(line, p.need) {
+	c := p.compiled()
+	if !strings.Contains(line, c.need) {
 		return f, false
 	}
 	f = found{line: line, left: maxSteps}
-	return f, f.from(p.steps, 0, 0)
+	return f, f.from(c.steps, 0, 0)
 }
 
 // text is what a verb stands for, "" where that is missing.

@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/input/jitnames"
 	"github.com/backsight/backsight/target"
 )
 
@@ -26,6 +27,7 @@ type process struct {
 	last     int               // samples that the snapshot before had
 	listed   bool              // in stream.pending
 	exited   bool              // its first thread has
+	made     jitnames.Source
 }
 
 // mapping is code of a file in the address space.

@@ -43,7 +43,7 @@ func TestReportedRegisters(t *testing.T) {
 	} {
 		d := &dump{arch: arch, cpus: make([]cpu.Registers, c.cpus)}
 		found := []tasks.Task{{PID: 1}, {PID: c.pid, OnCPU: c.onCPU}}
-		snap := &target.Snapshot{Arch: arch, Log: c.log, Threads: []target.Thread{{ID: 1}, {ID: c.pid, Crashed: c.cpus > 0}}, Modules: []*target.Module{target.NewModule("vmlinux", img, 0)}}
+		snap := &target.Snapshot{Arch: arch, Told: target.Told{Log: c.log}, Threads: []target.Thread{{ID: 1}, {ID: c.pid, Crashed: c.cpus > 0}}, Modules: []*target.Module{target.NewModule("vmlinux", img, 0)}}
 		d.takeReported(t.Context(), snap, found)
 		th := &snap.Threads[1]
 		pc, ok := th.Regs.Lookup(arch.PC)

@@ -93,7 +93,7 @@ func (d *dump) view(ctx context.Context, k identity, files *input.Files) (v view
 func (d *dump) snapshot(ctx context.Context, v *view) *target.Snapshot {
 	memory := v.space.memory
 	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(),
-		Memory: memory, Log: d.log(memory, v.kernel.data), Hooks: v.hooks}
+		Memory: memory, Told: target.Told{Log: d.log(memory, v.kernel.data)}, Hooks: v.hooks}
 	if mask, ok := d.info.Number("KERNELPACMASK"); ok && mask != 0 {
 		snap.CodeMask = ^mask
 	}

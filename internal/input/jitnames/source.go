@@ -1,0 +1,105 @@
+package jitnames
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/mapped"
+)
+
+// maxFile bounds what is read of a file, in bytes.
+const maxFile = 256 << 20
+
+// Source is where the names of a process's functions are. The files may grow as long as the process runs. It is safe for concurrent use.
+type Source struct {
+	mu    sync.Mutex
+	dumps []string
+	read  string // what was read last, and how long that was
+	names names
+}
+
+// maxDumps bounds the logs of a process: each run-time in it has one.
+const maxDumps = 16
+
+// Mapped takes a file that the process has mapped, and tells whether that is such a log of its own.
+func (s *Source) Mapped(file string, pid int) bool {
+	if path.Base(file) != fmt.Sprintf("jit-%d.dump", pid) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.dumps) < maxDumps && !slices.Contains(s.dumps, file) {
+		s.dumps = append(s.dumps, file)
+	}
+	return true
+}
+
+// Names names the code of process pid by target address: a function and where that begins. Nothing is read before it is asked.
+// anyMoment: it is asked for addresses of earlier moments, too.
+func (s *Source) Names(ctx context.Context, files *input.Files, pid int, anyMoment bool) func(addr uint64) (name string, entry uint64, ok bool) {
+	now := sync.OnceValue(func() names { return s.load(ctx, files, pid, anyMoment) })
+	return func(addr uint64) (string, uint64, bool) {
+		p, ok := now().at(addr)
+		return p.name, p.entry, ok
+	}
+}
+
+// load reads the files, if they have changed since.
+func (s *Source) load(ctx context.Context, files *input.Files, pid int, anyMoment bool) names {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var paths []string
+	for _, name := range append([]string{fmt.Sprintf("/tmp/perf-%d.map", pid)}, s.dumps...) {
+		paths = append(paths, files.At(name)...)
+	}
+	state := stateOf(files.Disk(), paths)
+	if state == s.read {
+		return s.names
+	}
+	var list []function
+	for _, p := range paths {
+		data := contents(files.Disk(), p)
+		if dump, ok := parseDump(ctx, data); ok {
+			list = append(list, dump...)
+		} else {
+			list = append(list, parseMap(ctx, data)...)
+		}
+	}
+	s.read, s.names = state, newNames(list, anyMoment)
+	return s.names
+}
+
+// stateOf is what tells that files have changed.
+func stateOf(disk mapped.Disk, paths []string) string {
+	var b strings.Builder
+	for _, p := range paths {
+		if st, err := disk.Stat(p); err == nil {
+			fmt.Fprintf(&b, "%s\x00%d\x00%d\x00", p, st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// contents are the bytes of a file that a user wrote who is trusted, as perf asks for: anybody may write to /tmp. Without the file
+// nothing has a name, as where no run-time wrote any.
+func contents(disk mapped.Disk, p string) []byte {
+	f, err := disk.Open(p)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || disk.FS == nil && !trusted(st) {
+		return nil
+	}
+	data, _ := io.ReadAll(io.LimitReader(f, maxFile)) // what could be read counts
+	return data
+}
+
+// trustedOwner tells whether a file of a user is believed by another.
+func trustedOwner(owner, reader int) bool { return owner == 0 || owner == reader || reader == 0 }
