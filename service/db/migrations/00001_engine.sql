@@ -132,7 +132,8 @@ CREATE TABLE results (
   signal     TEXT NOT NULL DEFAULT '',
   address    TEXT NOT NULL DEFAULT '', -- of the crash
   frames     TEXT NOT NULL DEFAULT '[]', -- texts: the innermost frames
-  report     BLOB                        -- what bt -f json writes, in zstd; NULL: retention took it
+  report     BLOB,                       -- what bt -f json writes, in zstd; NULL: it was only counted, or retention took it
+  page       BLOB                        -- what bt -f html writes, in zstd; NULL: as above, or it was too long
 );
 CREATE INDEX results_group ON results (group_id, capture_id);
 CREATE INDEX results_exact ON results (exact);
