@@ -73,7 +73,6 @@ CREATE TABLE invitations (
 CREATE TABLE sessions (
   token   BLOB PRIMARY KEY, -- SHA-256 of the cookie
   user_id INTEGER NOT NULL REFERENCES users (id),
-  csrf    TEXT NOT NULL,
   created INTEGER NOT NULL,
   expires INTEGER NOT NULL
 );
