@@ -48,7 +48,7 @@ type Arrival struct {
 
 // Count is a crash of a known group that was not sent.
 type Count struct {
-	Group                    int64
+	Project, Group           int64
 	Signature                string // the key that it is known by: exact:…, stable:…
 	Device, Product, Version string
 }
@@ -180,6 +180,9 @@ func (in *Inbox) take(g *group) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := in.commit(ctx, g)
+	if errors.Is(err, errVanished) {
+		err = in.commit(ctx, g)
+	}
 	if err != nil && len(g.arrivals) > 1 && !errors.Is(err, store.ErrFull) && !db.Full(err) {
 		for _, w := range g.arrivals {
 			in.take(&group{arrivals: []*waiting{w}})

@@ -105,7 +105,7 @@ func TestTogether(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			if err := b.Count(inbox.Count{Group: 5, Signature: "stable:1", Device: fmt.Sprint("device", i/3), Version: "1"}); err != nil {
+			if err := b.Count(inbox.Count{Project: 1, Group: 5, Signature: "stable:1", Device: fmt.Sprint("device", i/3), Version: "1"}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/groups"
 )
 
 // rows are those of a group, in its transaction.
@@ -112,19 +113,14 @@ func (r *rows) use(u usage, bytes int64) {
 }
 
 const (
-	countGroup = `UPDATE groups SET count = count + $2, last_seen = max(last_seen, $3),
-		last_version = CASE WHEN $4 = '' THEN last_version ELSE $4 END WHERE id = $1`
-	countDay = `INSERT INTO group_counts (group_id, day, product, version, signature, count) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (group_id, day, product, version, signature) DO UPDATE SET count = group_counts.count + excluded.count`
 	hasDevice   = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1)"
 	countDevice = `INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count, last_seen = excluded.last_seen`
-	countDevices = "UPDATE groups SET devices = devices + $2 WHERE id = $1"
 )
 
 // release is what crashes of a group are counted by, each day.
 type release struct {
-	group                       int64
+	project, group              int64
 	signature, product, version string
 }
 
@@ -135,53 +131,53 @@ type device struct {
 
 // count counts crashes that were not sent: a row a release and a device, however many there are.
 func (r *rows) count(ctx context.Context, list []*waitingCount) error {
-	releases, devices := map[release]int64{}, map[device]int64{}
-	for _, c := range list {
-		releases[release{c.Group, c.Signature, c.Product, c.Version}]++
-		if c.Device != "" {
-			devices[device{c.Group, c.Signature, c.Device}]++
-		}
-	}
-	for of, n := range releases {
-		if _, err := r.tx.ExecContext(ctx, countGroup, of.group, n, db.Milli(r.now), of.version); err != nil {
-			return err
-		}
-		if _, err := r.tx.ExecContext(ctx, countDay, of.group, db.Day(r.now), of.product, of.version, of.signature, n); err != nil {
-			return err
-		}
-	}
-	if len(devices) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	return r.countDevices(ctx, devices)
-}
-
-func (r *rows) countDevices(ctx context.Context, devices map[device]int64) error {
-	has, err := r.tx.PrepareContext(ctx, hasDevice)
+	releases, devices := map[release]int64{}, map[device]int64{}
+	for _, c := range list {
+		releases[release{c.Project, c.Group, c.Signature, c.Product, c.Version}]++
+		devices[device{c.Group, c.Signature, c.Device}]++
+	}
+	more, err := r.countDevices(ctx, devices)
 	if err != nil {
 		return err
+	}
+	for of, n := range releases {
+		_, err := groups.CountedOf(ctx, r.tx, groups.Count{Project: of.project, Group: of.group, Signature: of.signature, Product: of.product,
+			Version: of.version, When: db.Milli(r.now), N: n}, more[of.group])
+		if err != nil {
+			return err
+		}
+		delete(more, of.group)
+	}
+	return nil
+}
+
+// countDevices counts for devices, and tells how many more the groups have.
+func (r *rows) countDevices(ctx context.Context, devices map[device]int64) (more map[int64]int, err error) {
+	has, err := r.tx.PrepareContext(ctx, hasDevice)
+	if err != nil {
+		return nil, err
 	}
 	defer has.Close()
 	add, err := r.tx.PrepareContext(ctx, countDevice)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer add.Close()
-	more := map[int64]int64{}
+	more = map[int64]int{}
 	for of, n := range devices {
-		var known int64
+		var known int
 		if err := has.QueryRowContext(ctx, of.group, of.name).Scan(&known); err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := add.ExecContext(ctx, of.group, of.name, of.signature, n, db.Milli(r.now)); err != nil {
-			return err
+			return nil, err
 		}
-		more[of.group] += 1 - known
-	}
-	for group, n := range more {
-		if _, err := r.tx.ExecContext(ctx, countDevices, group, n); err != nil {
-			return err
+		if known == 0 && of.name != "" {
+			more[of.group]++
 		}
 	}
-	return nil
+	return more, nil
 }

@@ -28,7 +28,6 @@ CREATE TABLE usage (
   day      INTEGER NOT NULL,
   captures INTEGER NOT NULL DEFAULT 0,
   bytes    INTEGER NOT NULL DEFAULT 0,
-  dropped  INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (key, device, day)
 );
 
