@@ -47,7 +47,7 @@ func (d *Disk) Compact(ctx context.Context, live func(uint64) (map[Ref]Sum, erro
 			return err
 		}
 	}
-	return syncDir(d.dir)
+	return SyncDir(d.dir)
 }
 
 func (d *Disk) writes(segment uint64) bool {

@@ -155,7 +155,7 @@ func (d *Disk) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(d.dir); err != nil {
+	if err := SyncDir(d.dir); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if d.open != nil {
@@ -165,7 +165,8 @@ func (d *Disk) begin() error {
 	return err
 }
 
-func syncDir(dir string) error {
+// SyncDir has the names in a folder on the disk when it returns.
+func SyncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ type Ref struct {
 // String is the form of a Ref that ParseRef reads.
 func (r Ref) String() string { return fmt.Sprintf("%d:%d:%d", r.Segment, r.Offset, r.Size) }
 
+// Prefix is what the texts of a segment's Refs begin with.
+func (r Ref) Prefix() string { return fmt.Sprintf("%d:", r.Segment) }
+
 // ParseRef reads what String wrote.
 func ParseRef(s string) (r Ref, err error) {
 	if _, err = fmt.Sscanf(s, "%d:%d:%d", &r.Segment, &r.Offset, &r.Size); err != nil || r.Offset < 0 || r.Size < 0 {

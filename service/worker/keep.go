@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/backsight/backsight/service/retention"
 )
 
 // keeps tells whether the body and the report of a group's newest crash are kept: the first of a group are, of all further ones a
@@ -18,7 +20,7 @@ func (w *Workers) keeps(ctx context.Context, tx *sql.Tx, c *capture, group int64
 	switch {
 	case kept < first+sample:
 	case !chance(sample, count-first):
-		return false, drop(ctx, tx, c.id)
+		return false, retention.Drop(ctx, tx, c.id)
 	default:
 		if err := dropOne(ctx, tx, group, first); err != nil {
 			return false, err
@@ -41,21 +43,5 @@ func dropOne(ctx context.Context, tx *sql.Tx, group, first int64) error {
 	if err != nil {
 		return err
 	}
-	return drop(ctx, tx, id)
-}
-
-// drop takes the body and the report of a capture, whose result stays as a row.
-func drop(ctx context.Context, tx *sql.Tx, id int64) error {
-	for _, s := range []string{
-		"UPDATE captures SET kept = 0 WHERE id = $1",
-		"UPDATE results SET report = NULL, page = NULL WHERE capture_id = $1",
-		"DELETE FROM missing WHERE capture_id = $1",
-		`DELETE FROM blobs WHERE sha256 = (SELECT sha256 FROM captures WHERE id = $1)
-			AND NOT EXISTS (SELECT 1 FROM captures c WHERE c.sha256 = blobs.sha256 AND c.kept = 1)`,
-	} {
-		if _, err := tx.ExecContext(ctx, s, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return retention.Drop(ctx, tx, id)
 }

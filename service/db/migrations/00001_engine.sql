@@ -41,6 +41,8 @@ CREATE TABLE blobs (
   created INTEGER NOT NULL
 );
 
+CREATE INDEX blobs_ref ON blobs (ref);
+
 CREATE TABLE captures (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT NOT NULL UNIQUE, -- the report's id that a device is told
