@@ -196,9 +196,15 @@ func TestMerge(t *testing.T) {
 	if got := f.one("SELECT group_concat(group_id || '→' || into_id || ' ' || why) FROM merges"); got != fmt.Sprintf("%d→%d 3 of 4 functions alike: pack ← on_route ← main", b.Group, a.Group) {
 		t.Error(got)
 	}
-	f.tx(func(tx *sql.Tx) error { return groups.Merge(t.Context(), tx, b.Group, a.Group, 3*day, 7) })
-	if err := groups.Follow(t.Context(), f.db, "exact:2222222222222222", b.Group, a.Group); err != nil {
-		t.Fatal(err)
+	var keys []string
+	f.tx(func(tx *sql.Tx) (err error) {
+		keys, err = groups.Merge(t.Context(), tx, b.Group, a.Group, 3*day, 7)
+		return err
+	})
+	for _, key := range keys {
+		if err := groups.Follow(t.Context(), f.db, key, b.Group, a.Group); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if c := f.crash("box4", "2.3", 3*day, "4", "b", "pack", "on_route", "dispatch_v2", "main"); c.Group != a.Group {
 		t.Errorf("the next is in group %d", c.Group)
@@ -209,7 +215,10 @@ func TestMerge(t *testing.T) {
 	if got := f.one("SELECT count(*) FROM results WHERE group_id = $1", b.Group); got != "0" {
 		t.Errorf("%s results stayed", got)
 	}
-	err := f.db.Tx(t.Context(), func(tx *sql.Tx) error { return groups.Merge(t.Context(), tx, b.Group, a.Group, 0, 0) })
+	err := f.db.Tx(t.Context(), func(tx *sql.Tx) error {
+		_, err := groups.Merge(t.Context(), tx, b.Group, a.Group, 0, 0)
+		return err
+	})
 	if err != groups.ErrSame {
 		t.Errorf("merged twice: %v", err)
 	}

@@ -87,26 +87,33 @@ func chainOf(ctx context.Context, tx *sql.Tx, group int64) (*jsonreport.Signatur
 // ErrSame says that a group cannot be merged into another one.
 var ErrSame = errors.New("groups of one project that are not merged yet can be merged, and two")
 
-// Merge makes all crashes of one group those of another, and those to come.
-func Merge(ctx context.Context, tx *sql.Tx, from, into, now, user int64) error {
+// Merge makes all crashes of one group those of another, and those to come. It returns the keys by which results are to Follow.
+func Merge(ctx context.Context, tx *sql.Tx, from, into, now, user int64) (keys []string, err error) {
 	project, err := mergeable(ctx, tx, from, into)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT DISTINCT signature FROM group_signatures WHERE group_id = $1", from)
+	rows, err := tx.QueryContext(ctx, "SELECT signature FROM group_signatures WHERE group_id = $1", from)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	keys, err := texts(rows)
-	if err != nil {
-		return err
+	if keys, err = texts(rows); err != nil {
+		return nil, err
 	}
 	for _, key := range keys {
 		if err := move(ctx, tx, key, from, into); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	err = run(ctx, tx, []statement{
+	if err := merged(ctx, tx, from, into, now, user); err != nil {
+		return nil, err
+	}
+	return keys, event(ctx, tx, Event{Project: project, Group: into, Kind: Merged, Detail: fmt.Sprintf("group %d", from), Time: now, User: user})
+}
+
+// merged writes that a group is another one now.
+func merged(ctx context.Context, tx *sql.Tx, from, into, now, user int64) error {
+	err := run(ctx, tx, []statement{
 		{"UPDATE groups SET merged_into = $2 WHERE id = $1 OR merged_into = $1", []any{from, into}},
 		{"INSERT INTO group_clues (project_id, clue, group_id) SELECT project_id, clue, $2 FROM group_clues WHERE group_id = $1 ON CONFLICT DO NOTHING", []any{from, into}},
 		{"DELETE FROM group_clues WHERE group_id = $1", []any{from}},
@@ -123,7 +130,7 @@ func Merge(ctx context.Context, tx *sql.Tx, from, into, now, user int64) error {
 			return err
 		}
 	}
-	return event(ctx, tx, Event{Project: project, Group: into, Kind: Merged, Detail: fmt.Sprintf("group %d", from), Time: now, User: user})
+	return nil
 }
 
 // mergeable is the project of two groups that can be merged.
