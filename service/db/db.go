@@ -36,7 +36,6 @@ var migrations embed.FS
 type DB struct {
 	Write, Read *sql.DB
 	lock        *os.File
-	path        string
 }
 
 // Open opens or makes the database of a path, with all its tables.
@@ -45,7 +44,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{lock: lock, path: path}
+	d := &DB{lock: lock}
 	if d.Write, err = pool(path, 1, "_txlock=immediate"); err == nil {
 		err = migrate(ctx, d.Write)
 	}
@@ -129,13 +128,16 @@ func (d *DB) Tx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// Backup writes a copy of what was committed into a file that is not there yet, while the service runs.
-func (d *DB) Backup(ctx context.Context, path string) error {
-	from, err := pool(d.path, 1, "_pragma=cache_size(-2048)") // VACUUM is refused where a connection only reads
+// Copy writes a copy of what was committed to a database into a file that is not there yet, while a process may have it.
+func Copy(ctx context.Context, path, to string) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	from, err := pool(path, 1, "_pragma=cache_size(-2048)") // VACUUM is refused where a connection only reads
 	if err != nil {
 		return err
 	}
-	_, err = from.ExecContext(ctx, "VACUUM INTO $1", path)
+	_, err = from.ExecContext(ctx, "VACUUM INTO $1", to)
 	return errors.Join(err, from.Close())
 }
 

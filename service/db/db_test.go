@@ -70,8 +70,8 @@ func TestTx(t *testing.T) {
 	}
 }
 
-// TestBackup restores a copy that was made while another connection wrote.
-func TestBackup(t *testing.T) {
+// TestCopy restores a copy that was made while another connection wrote.
+func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, filepath.Join(dir, "x.db"))
 	write := func(name string) {
@@ -81,7 +81,7 @@ func TestBackup(t *testing.T) {
 	}
 	write("before")
 	copied := filepath.Join(dir, "copy.db")
-	if err := d.Backup(t.Context(), copied); err != nil {
+	if err := db.Copy(t.Context(), filepath.Join(dir, "x.db"), copied); err != nil {
 		t.Fatal(err)
 	}
 	write("after")

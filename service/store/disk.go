@@ -138,6 +138,9 @@ func (d *Disk) room(need int64) error {
 	return nil
 }
 
+// Room is ErrFull where nothing more would be taken.
+func (d *Disk) Room() error { return d.room(0) }
+
 // full says of an error that it is ErrFull where it is.
 func full(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
