@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/mail"
@@ -121,7 +122,7 @@ func (d *Data) NewWebhook(ctx context.Context, by auth.User, w Webhook) error {
 	var b [32]byte
 	rand.Read(b[:]) // never fails: crypto/rand
 	return d.exec(ctx, by, "new webhook", w.URL, w.Events, "INSERT INTO webhooks (project_id, url, secret, events, day_budget, created) VALUES ($1, $2, $3, $4, $5, $6)",
-		w.Project, w.URL, hex.EncodeToString(b[:]), w.Events, w.Budget, db.Milli(d.now()))
+		w.Project, w.URL, secretPrefix+base64.StdEncoding.EncodeToString(b[:]), w.Events, w.Budget, db.Milli(d.now()))
 }
 
 // RemoveWebhook ends a webhook.

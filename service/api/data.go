@@ -1,5 +1,5 @@
 // Package api has what the page and other programs ask the service: groups, captures, searches, decisions of people; as Go values,
-// and as JSON (openapi.json). It also tells others of what has happened, by webhooks and mail.
+// and as JSON (openapi.yaml). It also tells others of what has happened, by webhooks and mail.
 package api
 
 import (

@@ -9,20 +9,24 @@ import (
 // Tried is what rules would make of a project's last results.
 type Tried struct {
 	// Results are how many were looked at, Moved how many of them would be in another group.
-	Results, Moved int64
+	Results int64 `json:"results"`
+	Moved   int64 `json:"moved"`
 	// Before and After are how many groups these results have.
-	Before, After int
+	Before int `json:"before"`
+	After  int `json:"after"`
 	// Changes are the groups that change, those with the most results first.
-	Changes []Change
+	Changes []Change `json:"changes"`
 }
 
 // Change is results of a group that would have another key.
 type Change struct {
-	Group      int64
-	Was, Title string // the title that it has, and would have
-	Results    int64
+	Group int64 `json:"group"`
+	// Was and Title are the title that it has, and would have.
+	Was     string `json:"was"`
+	Title   string `json:"title"`
+	Results int64  `json:"results"`
 	// Joins: it would be one with another group; else it leaves its own.
-	Joins bool
+	Joins bool `json:"joins"`
 }
 
 // maxTried bounds the results that rules are tried out on, maxChanges the changes that are listed.

@@ -52,7 +52,7 @@ type site struct {
 	pages pages
 }
 
-// New makes the page's handler, with the API of other programs (api.Handler) below /api/v2/.
+// New makes the page's handler, with the API of other programs (api.Server) below /api/v2/.
 func New(c Config) (http.Handler, error) {
 	s := &site{Config: c, data: api.NewData(c.DB, c.Now)}
 	var err error
@@ -73,6 +73,7 @@ func New(c Config) (http.Handler, error) {
 	for _, route := range s.routes() {
 		mux.Handle(route.pattern, auth.Require(route.least, s.answer(route.do)))
 	}
+	(&api.Server{Data: s.data, Regroup: c.Regroup, Logger: c.Logger}).Add(mux)
 	if c.Queue != nil {
 		mux.Handle("/jobs/", auth.Require(auth.Admin, c.Queue))
 	}
