@@ -75,7 +75,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	(&api.Server{Data: s.data, Regroup: c.Regroup, Logger: c.Logger}).Add(mux)
 	if c.Queue != nil {
-		mux.Handle("/jobs/", auth.Require(auth.Admin, c.Queue))
+		mux.Handle("/jobs/", auth.Require(auth.Admin, styled(c.Queue)))
 	}
 	return headers(c.Users.Known(mux)), nil
 }
@@ -130,6 +130,15 @@ func headers(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// styled lets River's page set styles while it runs, as it does.
+func styled(next http.Handler) http.Handler {
+	const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
 		next.ServeHTTP(w, r)
 	})
 }

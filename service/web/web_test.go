@@ -186,7 +186,7 @@ func TestEmpty(t *testing.T) {
 	c := s.as(auth.Admin)
 	s.post(c, "/admin", url.Values{"do": {"key"}, "note": {"lab"}})
 	_, page := s.get(c, "/")
-	s.has("the first page", page, "Nothing has come in yet", "curl -T core -H", "http://boxes.test/api/v1/captures", `type="file"`)
+	s.has("the first page", page, "Nothing has come in yet", "curl -T core", "http://boxes.test/api/v1/captures?key=", `type="file"`)
 }
 
 func TestGroups(t *testing.T) {
