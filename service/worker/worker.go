@@ -62,7 +62,7 @@ type Workers struct {
 func New(c Config) (*Workers, error) {
 	w := &Workers{Config: c}
 	kinds := river.NewWorkers()
-	if err := river.AddWorkerSafely(kinds, &backtracer{w: w}); err != nil {
+	if err := errors.Join(river.AddWorkerSafely(kinds, &backtracer{w: w}), river.AddWorkerSafely(kinds, &regrouper{w: w})); err != nil {
 		return nil, err
 	}
 	config := &river.Config{Workers: kinds, Logger: slog.New(quiet{c.Log.Handler()}), JobTimeout: jobTime, RescueStuckJobsAfter: rescue, MaxAttempts: 1000,
