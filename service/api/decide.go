@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -76,46 +77,66 @@ func (w *Decision) check() error {
 	return nil
 }
 
-// write writes a decision, and says what it was.
-func (w *Decision) write(ctx context.Context, tx *sql.Tx, id int64) (done []string, err error) {
-	set := func(detail, column string, value any) {
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "UPDATE groups SET "+column+" = $1 WHERE id = $2", value, id)
-			done = append(done, detail)
-		}
-	}
+// column is what a decision writes, and how that is told.
+type column struct {
+	name   string
+	value  any
+	detail string
+}
+
+// columns are what a decision writes.
+func (w *Decision) columns(ctx context.Context, tx *sql.Tx) (list []column, err error) {
 	if w.State != nil {
-		in := ""
-		if w.ResolvedIn != nil && *w.State == groups.Resolved {
+		in, detail := "", *w.State
+		if w.ResolvedIn != nil && *w.State == groups.Resolved && *w.ResolvedIn != "" {
 			in = *w.ResolvedIn
+			detail += " in " + in
 		}
-		set(*w.State+map[bool]string{true: " in " + in}[in != ""], "state", *w.State)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, "UPDATE groups SET resolved_in = $1 WHERE id = $2", in, id)
-		}
+		list = append(list, column{"resolved_in", in, detail}, column{"state", *w.State, detail})
 	}
-	if w.Assignee != nil && err == nil {
+	if w.Assignee != nil {
 		var user int64
 		if *w.Assignee != "" {
-			if err := tx.QueryRowContext(ctx, "SELECT id FROM users WHERE name = $1 AND disabled = 0", *w.Assignee).Scan(&user); errors.Is(err, sql.ErrNoRows) {
+			err := tx.QueryRowContext(ctx, "SELECT id FROM users WHERE name = $1 AND disabled = 0", *w.Assignee).Scan(&user)
+			if errors.Is(err, sql.ErrNoRows) {
 				return nil, fmt.Errorf("%w: nobody is called %q", ErrWrong, *w.Assignee)
 			} else if err != nil {
 				return nil, err
 			}
 		}
-		set("assigned to "+*w.Assignee, "assignee", user)
+		list = append(list, column{"assignee", user, "assigned to " + cmp.Or(*w.Assignee, "nobody")})
 	}
 	if w.Notes != nil {
-		set("notes", "notes", *w.Notes)
+		list = append(list, column{"notes", *w.Notes, "notes"})
 	}
 	if w.Links != nil {
-		text, failed := json.Marshal(*w.Links)
-		if failed != nil {
-			return nil, failed
+		text, err := json.Marshal(*w.Links)
+		if err != nil {
+			return nil, err
 		}
-		set("links", "links", string(text))
+		list = append(list, column{"links", string(text), "links"})
 	}
-	return done, err
+	return list, nil
+}
+
+// write writes a decision, and says what of it was not so before.
+func (w *Decision) write(ctx context.Context, tx *sql.Tx, id int64) (done []string, err error) {
+	list, err := w.columns(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		changed, err := tx.ExecContext(ctx, "UPDATE groups SET "+c.name+" = $1 WHERE id = $2 AND "+c.name+" <> $1", c.value, id)
+		if err != nil {
+			return nil, err
+		}
+		if n, err := changed.RowsAffected(); err != nil {
+			return nil, err
+		} else if n > 0 && !slices.Contains(done, c.detail) {
+			done = append(done, c.detail)
+		}
+	}
+	return done, nil
 }
 
 // Merge makes a group's crashes those of another one.

@@ -168,7 +168,7 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 		if reports[i], err = s.data.Parsed(r.Context(), name); err != nil {
 			return err
 		}
-		reports[i].Own.Capture = name[:min(len(name), 8)]
+		reports[i].Own.Capture = tail(name)
 	}
 	article := render.AppendComparisonArticle(nil, comparing.Compare(reports[0], reports[1])) // escapes all that is told
 	s.show(w, r, http.StatusOK, "compare", "Two captures", comparison{names[0], names[1], template.HTML(article)})

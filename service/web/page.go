@@ -53,6 +53,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"short": func(n int64) string { return short(n) },
 		"may":   func(u auth.User, role string) bool { return u.Role.May(auth.Role(role)) },
 		"roles": auth.Roles,
+		"tail":  tail,
 		"last":  func(list []auth.Entry) int { return len(list) - 1 },
 		"ms":    func(ms int64) time.Time { return time.UnixMilli(ms).UTC() },
 	}
@@ -81,6 +82,9 @@ func short(n int64) string {
 	}
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
+
+// tail is what tells a capture's name from those of the same hour: names begin with the time.
+func tail(name string) string { return name[max(0, len(name)-8):] }
 
 // bar is a day of a trend, in a drawing 56 wide and 16 high.
 type bar struct{ X, Y, Height float64 }

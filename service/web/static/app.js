@@ -2,11 +2,11 @@
 "use strict";
 let at = -1;
 const rows = () => [...document.querySelectorAll(".list tbody tr")].filter((r) => r.querySelector("a"));
+const elsewhere = (e) => e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select");
 document.addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select")) return;
+  if (elsewhere(e)) return;
   if (e.key === "/") {
-    const find = document.getElementById("find");
-    if (find) { find.focus(); e.preventDefault(); }
+    e.preventDefault(); // the browser's own search
   } else if (e.key === "j" || e.key === "k") {
     const list = rows();
     if (list.length === 0) return;
@@ -14,6 +14,9 @@ document.addEventListener("keydown", (e) => {
     for (const [i, r] of list.entries()) r.classList.toggle("at", i === at);
     list[at].querySelector("a").focus();
   }
+});
+document.addEventListener("keyup", (e) => {
+  if (e.key === "/" && !elsewhere(e)) document.getElementById("find")?.focus();
 });
 // At most two reports are compared.
 document.addEventListener("change", (e) => {
