@@ -71,6 +71,9 @@ type item struct {
 
 func (e *envelope) read(ctx context.Context, in *bufio.Reader) error {
 	head, err := headerLine(in)
+	if err == io.EOF {
+		return wrong("an empty envelope")
+	}
 	if err != nil {
 		return err
 	}
