@@ -87,9 +87,10 @@ type signedGroup struct {
 	chain jsonreport.Signature
 }
 
-// signed are the keys of a project that have a chain, those with the most crashes first.
+// signed are the keys of a project that have a chain, those with the most crashes first. The chains, which are large, are read one
+// at a time.
 func signed(ctx context.Context, q querier, project int64) (list []signedGroup, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, s.chain, coalesce(sum(c.count), 0) AS n FROM group_signatures s
+	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, '{}', coalesce(sum(c.count), 0) AS n FROM group_signatures s
 LEFT JOIN group_counts c ON c.group_id = s.group_id AND c.signature = s.signature
 WHERE s.project_id = $1 AND s.chain <> '' GROUP BY s.signature ORDER BY n DESC, s.signature`, project)
 	if err != nil {
@@ -125,9 +126,12 @@ type regrouper struct {
 
 // one gives one key its group, and tells whether that is another one than before.
 func (r *regrouper) one(ctx context.Context, s *signedGroup, rules *Rules) (moved bool, err error) {
-	keys := rules.keys(&s.chain)
 	var to int64
 	err = r.db.Tx(ctx, func(tx *sql.Tx) error {
+		keys, err := r.keys(ctx, tx, s.key, rules)
+		if err != nil {
+			return err
+		}
 		if to, err = r.target(ctx, tx, s, keys); err != nil || to == s.group {
 			return err
 		}
@@ -141,6 +145,20 @@ func (r *regrouper) one(ctx context.Context, s *signedGroup, rules *Rules) (move
 	}
 	r.changed[s.group], r.changed[to] = true, true
 	return true, Follow(ctx, r.db, s.key, s.group, to)
+}
+
+// keys are those of a crash's key by rules.
+func (r *regrouper) keys(ctx context.Context, tx *sql.Tx, key string, rules *Rules) (Keys, error) {
+	var text string
+	err := tx.QueryRowContext(ctx, "SELECT chain FROM group_signatures WHERE project_id = $1 AND signature = $2", r.project, key).Scan(&text)
+	if err != nil {
+		return Keys{}, err
+	}
+	var chain jsonreport.Signature
+	if err := json.Unmarshal([]byte(text), &chain); err != nil {
+		return Keys{}, err
+	}
+	return rules.keys(&chain), nil
 }
 
 // target is the group of keys: the one that they lead to already; else the one where the crash is, if no other key goes on with
