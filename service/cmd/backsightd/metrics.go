@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -22,8 +23,10 @@ type metrics struct {
 	stored           prometheus.Gauge
 }
 
-func newMetrics() *metrics {
+// newMetrics makes metrics; waiting counts captures without a result.
+func newMetrics(waiting func() float64) *metrics {
 	r := prometheus.NewRegistry()
+	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "backsight_waiting", Help: "Captures that wait for their result."}, waiting))
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	make := promauto.With(r)
 	count := func(name, help, label string) *prometheus.CounterVec {
@@ -78,4 +81,13 @@ func (s *service) gauge(ctx context.Context) error {
 		s.metrics.queue.WithLabelValues(state).Set(n)
 	}
 	return nil
+}
+
+// waiting counts captures that wait for their result.
+func (s *service) waiting() float64 {
+	var n float64
+	if err := s.db.Read.QueryRow("SELECT count(*) FROM captures WHERE status = 'queued'").Scan(&n); err != nil {
+		return math.NaN()
+	}
+	return n
 }

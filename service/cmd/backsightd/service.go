@@ -47,7 +47,8 @@ type service struct {
 
 // open opens all of it. What was opened is closed where it fails.
 func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err error) {
-	s = &service{config: c, log: logger(c, stderr), metrics: newMetrics()}
+	s = &service{config: c, log: logger(c, stderr)}
+	s.metrics = newMetrics(s.waiting)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
