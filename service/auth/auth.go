@@ -155,26 +155,32 @@ func (u *Users) Join(ctx context.Context, secret, name, password string) (sessio
 	}
 	var id int64
 	err = u.db.Tx(ctx, func(tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, "UPDATE invitations SET used = 1 WHERE token = $1 AND used = 0", hashed(secret))
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(ErrLink, err)
-		}
-		err = tx.QueryRowContext(ctx, "INSERT INTO users (name, role, password, created) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING RETURNING id",
-			name, role, hash, db.Milli(u.now())).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrName
-		} else if err != nil {
-			return err
-		}
-		return Audit(ctx, tx, u.now(), id, "join", name, string(role))
+		id, err = u.create(ctx, tx, secret, name, hash, role)
+		return err
 	})
 	if err != nil {
 		return "", err
 	}
 	return u.session(ctx, id, sessionLife)
+}
+
+// create makes the user that a link is for, and ends the link.
+func (u *Users) create(ctx context.Context, tx *sql.Tx, secret, name, hash string, role Role) (id int64, err error) {
+	done, err := tx.ExecContext(ctx, "UPDATE invitations SET used = 1 WHERE token = $1 AND used = 0", hashed(secret))
+	if err != nil {
+		return 0, err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		return 0, errors.Join(ErrLink, err)
+	}
+	err = tx.QueryRowContext(ctx, "INSERT INTO users (name, role, password, created) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING RETURNING id",
+		name, role, hash, db.Milli(u.now())).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrName
+	} else if err != nil {
+		return 0, err
+	}
+	return id, Audit(ctx, tx, u.now(), id, "join", name, string(role))
 }
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@"

@@ -87,19 +87,28 @@ func (p *Provider) finish(r *http.Request) (session string, err error) {
 	if r.FormValue("error") != "" {
 		return "", errors.New("the provider has refused the login")
 	}
-	tokens, err := p.config.Exchange(r.Context(), r.FormValue("code"), oauth2.VerifierOption(flow[2]))
+	id, err := p.exchange(r.Context(), r.FormValue("code"), flow[2])
 	if err != nil {
-		return "", errors.New("the provider did not take its own code")
-	}
-	raw, _ := tokens.Extra("id_token").(string)
-	id, err := p.verifier.Verify(r.Context(), raw)
-	if err != nil {
-		return "", fmt.Errorf("the provider's answer: %w", err)
+		return "", err
 	}
 	if id.Nonce != flow[1] {
 		return "", errFlow
 	}
 	return p.welcome(r.Context(), id)
+}
+
+// exchange is what the provider says of a user for its code.
+func (p *Provider) exchange(ctx context.Context, code, verifier string) (*oidc.IDToken, error) {
+	tokens, err := p.config.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		return nil, errors.New("the provider did not take its own code")
+	}
+	raw, _ := tokens.Extra("id_token").(string)
+	id, err := p.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("the provider's answer: %w", err)
+	}
+	return id, nil
 }
 
 // welcome makes the session of a provider's user, and the user where that comes for the first time.
@@ -112,17 +121,9 @@ func (p *Provider) welcome(ctx context.Context, id *oidc.IDToken) (session strin
 	name := p.name(claims, id.Subject)
 	var user int64
 	err = p.users.db.Tx(ctx, func(tx *sql.Tx) error {
-		role, disabled := Viewer, false
-		err := tx.QueryRowContext(ctx, "SELECT id, role, disabled FROM users WHERE subject = $1", subject).Scan(&user, &role, &disabled)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			if user, err = p.create(ctx, tx, name, text(claims, "email"), subject); err != nil {
-				return err
-			}
-		case err != nil:
+		var role Role
+		if user, role, err = p.known(ctx, tx, name, text(claims, "email"), subject); err != nil {
 			return err
-		case disabled:
-			return ErrDenied
 		}
 		if p.of.Claim != "" {
 			role = p.role(claims)
@@ -136,6 +137,20 @@ func (p *Provider) welcome(ctx context.Context, id *oidc.IDToken) (session strin
 		return "", err
 	}
 	return p.users.session(ctx, user, sessionLife)
+}
+
+// known is a provider's user here, who is made where that one comes for the first time.
+func (p *Provider) known(ctx context.Context, tx *sql.Tx, name, email, subject string) (id int64, role Role, err error) {
+	disabled := false
+	err = tx.QueryRowContext(ctx, "SELECT id, role, disabled FROM users WHERE subject = $1", subject).Scan(&id, &role, &disabled)
+	if errors.Is(err, sql.ErrNoRows) {
+		id, err = p.create(ctx, tx, name, email, subject)
+		return id, Viewer, err
+	}
+	if err == nil && disabled {
+		err = ErrDenied
+	}
+	return id, role, err
 }
 
 // create makes a user; where the name is another's, the subject makes it this one's.

@@ -63,12 +63,8 @@ func (u *Users) Login(ctx context.Context, name, password string) (session strin
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	var id int64
-	var hash string
-	err = u.db.Read.QueryRowContext(ctx, "SELECT id, password FROM users WHERE name = $1 AND disabled = 0 AND password <> ''", name).Scan(&id, &hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		hash = u.limited.nobody() // takes as long
-	} else if err != nil {
+	id, hash, err := u.secret(ctx, name)
+	if err != nil {
 		return "", err
 	}
 	if bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) != nil || id == 0 {
@@ -78,6 +74,15 @@ func (u *Users) Login(ctx context.Context, name, password string) (session strin
 		return "", err
 	}
 	return u.session(ctx, id, sessionLife)
+}
+
+// secret is a user's number and hash; of nobody 0, and a hash that takes as long.
+func (u *Users) secret(ctx context.Context, name string) (id int64, hash string, err error) {
+	err = u.db.Read.QueryRowContext(ctx, "SELECT id, password FROM users WHERE name = $1 AND disabled = 0 AND password <> ''", name).Scan(&id, &hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, u.limited.nobody(), nil
+	}
+	return id, hash, err
 }
 
 func (u *Users) note(ctx context.Context, id int64, action, object string) error {

@@ -68,21 +68,17 @@ func (u *Users) Change(ctx context.Context, by User, id int64, role Role, disabl
 		if _, err := tx.ExecContext(ctx, "UPDATE users SET role = $1, disabled = $2 WHERE id = $3", role, disabled, id); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1 AND $2", id, disabled); err != nil {
+			return err
+		}
 		var admins int
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE role = 'admin' AND disabled = 0").Scan(&admins); err != nil {
+		var name string
+		err := tx.QueryRowContext(ctx, "SELECT name, (SELECT count(*) FROM users WHERE role = 'admin' AND disabled = 0) FROM users WHERE id = $1", id).Scan(&name, &admins)
+		if err != nil {
 			return err
 		}
 		if admins == 0 {
 			return ErrLast
-		}
-		if disabled {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1", id); err != nil {
-				return err
-			}
-		}
-		var name string
-		if err := tx.QueryRowContext(ctx, "SELECT name FROM users WHERE id = $1", id).Scan(&name); err != nil {
-			return err
 		}
 		detail := string(role)
 		if disabled {

@@ -91,13 +91,20 @@ func place(ctx context.Context, tx *sql.Tx, c *Crash, keys Keys, chain *jsonrepo
 			return 0, false, err
 		}
 	}
-	if made = group == 0; made {
-		if group, err = create(ctx, tx, c, keys, signal); err != nil {
-			return 0, false, err
-		}
+	if group != 0 {
+		return group, false, lead(ctx, tx, c.Project, keys.Own, group, chain)
 	}
-	if err = lead(ctx, tx, c.Project, keys.Own, group, chain); err != nil || !made {
-		return group, made, err
+	group, err = begin(ctx, tx, c, keys, chain, signal)
+	return group, true, err
+}
+
+// begin makes the group of a crash, to which its keys lead.
+func begin(ctx context.Context, tx *sql.Tx, c *Crash, keys Keys, chain *jsonreport.Signature, signal string) (group int64, err error) {
+	if group, err = create(ctx, tx, c, keys, signal); err != nil {
+		return 0, err
+	}
+	if err = lead(ctx, tx, c.Project, keys.Own, group, chain); err != nil {
+		return 0, err
 	}
 	if keys.Group != keys.Own {
 		err = lead(ctx, tx, c.Project, keys.Group, group, nil)
@@ -105,7 +112,7 @@ func place(ctx context.Context, tx *sql.Tx, c *Crash, keys Keys, chain *jsonrepo
 	if err == nil && chain != nil {
 		err = propose(ctx, tx, c.Project, group, chain, c.Received)
 	}
-	return group, made, err
+	return group, err
 }
 
 // led is the group that a key leads to, 0 for none.

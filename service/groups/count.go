@@ -41,16 +41,8 @@ func CountedOf(ctx context.Context, tx *sql.Tx, c Count, devices int) (regressed
 	if err = g.read(ctx, tx, c.Group); err != nil {
 		return false, err
 	}
-	if c.N > 0 {
-		if regressed, err = g.back(ctx, tx, c); err != nil {
-			return false, err
-		}
-		if g.lastVersion == "" || Later(c.Version, g.lastVersion) {
-			g.lastVersion = c.Version
-		}
-	}
-	if regressed {
-		g.state = Regressed
+	if regressed, err = g.seen(ctx, tx, c); err != nil {
+		return false, err
 	}
 	if err := countDay(ctx, tx, c); err != nil {
 		return false, err
@@ -114,20 +106,25 @@ WHERE id = $1`, group)
 	if err != nil {
 		return err
 	}
+	last, err := lastVersion(ctx, tx, group)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE groups SET last_version = $1 WHERE id = $2", last, group)
+	return err
+}
+
+// lastVersion is the latest version of those in which a group was seen.
+func lastVersion(ctx context.Context, tx *sql.Tx, group int64) (last string, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT DISTINCT version FROM group_counts WHERE group_id = $1", group)
 	if err != nil {
-		return err
+		return "", err
 	}
 	versions, err := texts(rows)
-	if err != nil {
-		return err
-	}
-	last := ""
 	for _, v := range versions {
 		if last == "" || Later(v, last) {
 			last = v
 		}
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE groups SET last_version = $1 WHERE id = $2", last, group)
-	return err
+	return last, err
 }

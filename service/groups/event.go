@@ -43,6 +43,20 @@ func (g *standing) read(ctx context.Context, tx *sql.Tx, group int64) error {
 	return tx.QueryRowContext(ctx, "SELECT state, resolved_in, last_version FROM groups WHERE id = $1", group).Scan(&g.state, &g.resolvedIn, &g.lastVersion)
 }
 
+// seen is what a group's standing is after crashes, and whether it has come back by them.
+func (g *standing) seen(ctx context.Context, tx *sql.Tx, c Count) (regressed bool, err error) {
+	if c.N <= 0 {
+		return false, nil
+	}
+	if regressed, err = g.back(ctx, tx, c); regressed {
+		g.state = Regressed
+	}
+	if g.lastVersion == "" || Later(c.Version, g.lastVersion) {
+		g.lastVersion = c.Version
+	}
+	return regressed, err
+}
+
 // back tells whether crashes mean that a resolved group has come back: they are of the version that has the remedy, or a later one.
 // A version that cannot be compared is later if the group never had it.
 func (g *standing) back(ctx context.Context, tx *sql.Tx, c Count) (bool, error) {

@@ -20,19 +20,9 @@ const maxAsked, maxClues = 16, 96
 func propose(ctx context.Context, tx *sql.Tx, project, group int64, chain *jsonreport.Signature, now int64) error {
 	clues := grouping.Clues(chain)
 	clues = clues[:min(len(clues), maxClues)]
-	asked, err := sharing(ctx, tx, project, clues)
+	best, most, why, err := likest(ctx, tx, project, chain, clues)
 	if err != nil {
 		return err
-	}
-	best, most, why := int64(0), 0.0, ""
-	for _, o := range asked {
-		other, err := chainOf(ctx, tx, o)
-		if err != nil {
-			return err
-		}
-		if like, says := grouping.Alike(chain, other); like > most {
-			best, most, why = o, like, says
-		}
 	}
 	if best != 0 {
 		_, err = tx.ExecContext(ctx, "INSERT INTO merges (project_id, group_id, into_id, why, score, created) VALUES ($1, $2, $3, $4, $5, $6)"+
@@ -44,6 +34,24 @@ func propose(ctx context.Context, tx *sql.Tx, project, group int64, chain *jsonr
 		}
 	}
 	return err
+}
+
+// likest is the group that a chain is most like, of those that share clues; how much, and why. 0 for none.
+func likest(ctx context.Context, tx *sql.Tx, project int64, chain *jsonreport.Signature, clues []string) (best int64, most float64, why string, err error) {
+	asked, err := sharing(ctx, tx, project, clues)
+	if err != nil {
+		return 0, 0, "", err
+	}
+	for _, o := range asked {
+		other, err := chainOf(ctx, tx, o)
+		if err != nil {
+			return 0, 0, "", err
+		}
+		if like, says := grouping.Alike(chain, other); like > most {
+			best, most, why = o, like, says
+		}
+	}
+	return best, most, why, nil
 }
 
 // sharing are groups that share clues, those with the most in common first.

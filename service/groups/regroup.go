@@ -61,7 +61,7 @@ func Regroup(ctx context.Context, d *db.DB, project int64, now time.Time) (moved
 	if err != nil {
 		return 0, err
 	}
-	r := regrouper{db: d, project: project, now: db.Milli(now), claimed: map[int64]string{}}
+	r := regrouper{db: d, project: project, now: db.Milli(now), claimed: map[int64]string{}, changed: map[int64]bool{}}
 	for i := range list {
 		ok, err := r.one(ctx, &list[i], rules)
 		if err != nil {
@@ -71,12 +71,17 @@ func Regroup(ctx context.Context, d *db.DB, project int64, now time.Time) (moved
 			moved++
 		}
 	}
+	return moved, r.recount(ctx)
+}
+
+// recount counts the groups anew that keys came to or left.
+func (r *regrouper) recount(ctx context.Context) error {
 	for _, g := range slices.Sorted(maps.Keys(r.changed)) {
-		if err := d.Tx(ctx, func(tx *sql.Tx) error { return recount(ctx, tx, g) }); err != nil {
-			return moved, err
+		if err := r.db.Tx(ctx, func(tx *sql.Tx) error { return recount(ctx, tx, g) }); err != nil {
+			return err
 		}
 	}
-	return moved, nil
+	return nil
 }
 
 // signedGroup is a key of a crash with its chain, and where it leads.
@@ -139,9 +144,6 @@ func (r *regrouper) one(ctx context.Context, s *signedGroup, rules *Rules) (move
 	})
 	if err != nil || to == s.group {
 		return false, err
-	}
-	if r.changed == nil {
-		r.changed = map[int64]bool{}
 	}
 	r.changed[s.group], r.changed[to] = true, true
 	return true, Follow(ctx, r.db, s.key, s.group, to)

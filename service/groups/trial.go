@@ -3,6 +3,7 @@ package groups
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -46,8 +47,8 @@ func Try(ctx context.Context, q querier, project int64, rules *Rules) (*Tried, e
 		k := rules.keys(&s.chain)
 		if known, err := led(ctx, q, project, k.Group); err != nil {
 			return nil, err
-		} else if known == s.group { // a person may have merged what has several keys
-			k.Group = list[slices.IndexFunc(list, func(o signedGroup) bool { return o.group == known })].key
+		} else if known == s.group {
+			k.Group = fmt.Sprint("group ", known) // a person may have merged what has several keys
 		}
 		t.Results += s.count
 		before[s.group], after[k.Group] = true, true

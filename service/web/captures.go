@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 
@@ -120,6 +121,26 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || s.Receive == nil {
 		return fmt.Errorf("%w: no form with a capture", api.ErrWrong)
 	}
+	file, fields, err := fileOf(parts)
+	if err != nil {
+		return err
+	}
+	r.Form = url.Values{"project": {fields["project"]}}
+	p, _, err := s.project(r)
+	if err != nil {
+		return err
+	}
+	name, err := s.Receive(r.Context(), p.ID, file.FileName(), file, fields["device"], fields["version"])
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return fmt.Errorf("%w: a capture has at most %d MB", api.ErrWrong, maxUpload>>20)
+	} else if err != nil {
+		return err
+	}
+	return back(w, r, "/captures/"+name)
+}
+
+// fileOf is the capture in a form, and the fields before it.
+func fileOf(parts *multipart.Reader) (*multipart.Part, map[string]string, error) {
 	fields := map[string]string{}
 	const most = 8
 	for range most {
@@ -127,28 +148,16 @@ func (s *site) upload(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			break
 		}
-		if part.FormName() != "capture" {
-			b, err := io.ReadAll(io.LimitReader(part, maxField))
-			if err != nil {
-				return fmt.Errorf("%w: %w", api.ErrWrong, err)
-			}
-			fields[part.FormName()] = string(b)
-			continue
+		if part.FormName() == "capture" {
+			return part, fields, nil
 		}
-		r.Form = url.Values{"project": {fields["project"]}}
-		p, _, err := s.project(r)
+		b, err := io.ReadAll(io.LimitReader(part, maxField))
 		if err != nil {
-			return err
+			break
 		}
-		name, err := s.Receive(r.Context(), p.ID, part.FileName(), part, fields["device"], fields["version"])
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return fmt.Errorf("%w: a capture has at most %d MB", api.ErrWrong, maxUpload>>20)
-		} else if err != nil {
-			return err
-		}
-		return back(w, r, "/captures/"+name)
+		fields[part.FormName()] = string(b)
 	}
-	return fmt.Errorf("%w: no capture in the form", api.ErrWrong)
+	return nil, nil, fmt.Errorf("%w: no capture in the form", api.ErrWrong)
 }
 
 // comparison is two captures side by side.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -159,11 +160,19 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("%w: %w", api.ErrWrong, err)
 	}
+	if err := s.data.Decide(r.Context(), auth.UserOf(r.Context()), n, decision(r.PostForm)); err != nil {
+		return err
+	}
+	return back(w, r, fmt.Sprintf("/groups/%d", n))
+}
+
+// decision is what a form says of a group; links are a line each, address and label.
+func decision(form url.Values) api.Decision {
 	given := func(name string) *string {
-		if !r.PostForm.Has(name) {
+		if !form.Has(name) {
 			return nil
 		}
-		v := strings.TrimSpace(r.PostForm.Get(name))
+		v := strings.TrimSpace(form.Get(name))
 		return &v
 	}
 	d := api.Decision{State: given("state"), ResolvedIn: given("resolved_in"), Assignee: given("assignee"), Notes: given("notes")}
@@ -176,10 +185,7 @@ func (s *site) decide(w http.ResponseWriter, r *http.Request) error {
 		}
 		d.Links = &links
 	}
-	if err := s.data.Decide(r.Context(), auth.UserOf(r.Context()), n, d); err != nil {
-		return err
-	}
-	return back(w, r, fmt.Sprintf("/groups/%d", n))
+	return d
 }
 
 func (s *site) merge(w http.ResponseWriter, r *http.Request) error {

@@ -59,16 +59,10 @@ func New(c Config) (http.Handler, error) {
 	if s.pages, err = parse(c.Now); err != nil {
 		return nil, err
 	}
-	static, err := fs.Sub(files, "static")
-	if err != nil {
+	mux := http.NewServeMux()
+	if err := static(mux); err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /static/", cached(http.StripPrefix("/static/", http.FileServerFS(static))))
-	mux.Handle("GET /static/report.css", cached(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = io.WriteString(w, render.PageStyle())
-	})))
 	s.open(mux)
 	for _, route := range s.routes() {
 		mux.Handle(route.pattern, auth.Require(route.least, s.answer(route.do)))
@@ -78,6 +72,20 @@ func New(c Config) (http.Handler, error) {
 		mux.Handle("/jobs/", auth.Require(auth.Admin, styled(c.Queue)))
 	}
 	return headers(c.Users.Known(mux)), nil
+}
+
+// static adds the files that are parts of pages.
+func static(mux *http.ServeMux) error {
+	list, err := fs.Sub(files, "static")
+	if err != nil {
+		return err
+	}
+	mux.Handle("GET /static/", cached(http.StripPrefix("/static/", http.FileServerFS(list))))
+	mux.Handle("GET /static/report.css", cached(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		_, _ = io.WriteString(w, render.PageStyle())
+	})))
+	return nil
 }
 
 // route is what is done for whom.
