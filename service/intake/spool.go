@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 
@@ -53,8 +54,7 @@ func (s *Spools) Read(ctx context.Context, r io.Reader, encoding string) (*Spool
 	}
 	sp := &Spool{of: s}
 	sum := sha256.New()
-	_, err := io.CopyBuffer(io.MultiWriter(sp, sum), onlyReader{packing.Bounded(r, s.unbound)}, make([]byte, 32<<10))
-	if err != nil {
+	if err := sp.fill(packing.Bounded(r, s.unbound), sum); err != nil {
 		sp.Close()
 		return nil, err
 	}
@@ -65,9 +65,6 @@ func (s *Spools) Read(ctx context.Context, r io.Reader, encoding string) (*Spool
 	}
 	return sp, nil
 }
-
-// onlyReader hides that a reader could write itself.
-type onlyReader struct{ io.Reader }
 
 // errPacked says that a body is not in the form that it is called.
 var errPacked = errors.New("the body is not in its Content-Encoding")
@@ -113,37 +110,42 @@ func unpack(w io.Writer, form string, r io.Reader, most int64) (int64, error) {
 	return io.Copy(w, packing.Bounded(u, most))
 }
 
-// Write takes bytes of the body.
-func (sp *Spool) Write(p []byte) (int, error) {
-	if sp.file == nil && !sp.hold(len(p)) {
-		if err := sp.spill(); err != nil {
-			return 0, err
+// fill reads a body to its end, straight into the memory that it has.
+func (sp *Spool) fill(r io.Reader, sum hash.Hash) error {
+	for sp.hold() {
+		n, err := r.Read(sp.b[len(sp.b):cap(sp.b)])
+		sum.Write(sp.b[len(sp.b) : len(sp.b)+n])
+		sp.b = sp.b[:len(sp.b)+n]
+		if sp.size += int64(n); err != nil {
+			return end(err)
 		}
 	}
-	if sp.file != nil {
-		n, err := sp.file.Write(p)
-		sp.size += int64(n)
-		return n, err
+	if err := sp.spill(); err != nil {
+		return err
 	}
-	sp.b = append(sp.b, p...)
-	sp.size += int64(len(p))
-	return len(p), nil
+	n, err := io.CopyBuffer(io.MultiWriter(plainWriter{sp.file}, sum), r, make([]byte, step/2))
+	sp.size += n
+	return err
 }
 
-// hold gets the memory for n further bytes, false where there is none.
-func (sp *Spool) hold(n int) bool {
-	need := len(sp.b) + n
-	if need <= cap(sp.b) {
+// end is no error for io.EOF.
+func end(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// plainWriter hides that a file would read itself.
+type plainWriter struct{ io.Writer }
+
+// hold gets memory for further bytes, false where there is none.
+func (sp *Spool) hold() bool {
+	if len(sp.b) < cap(sp.b) {
 		return true
 	}
-	if need > inMemory {
-		return false
-	}
-	size := max(step, cap(sp.b))
-	for size < need {
-		size *= 2
-	}
-	if more := int64(size) - sp.held; !sp.of.memory.TryAcquire(more) {
+	size := max(step, 4*cap(sp.b))
+	if size > inMemory || !sp.of.memory.TryAcquire(int64(size)-sp.held) {
 		return false
 	}
 	sp.held = int64(size)

@@ -28,6 +28,7 @@ type Service struct {
 	URL     string // of intake, with the key: URL + "&device=…"
 	Base    string
 	Key     string
+	data    string
 	Started time.Duration
 }
 
@@ -49,7 +50,7 @@ func Start(ctx context.Context, data string, env []string, program string, args 
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &Service{cmd: cmd, Base: "http://" + address}
+	s := &Service{cmd: cmd, data: data, Base: "http://" + address}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if _, url, ok := strings.Cut(lines.Text(), "Devices send to "); ok {
 			s.URL = url
@@ -108,8 +109,8 @@ func (f *Fleet) Acked() int {
 	return len(f.acked)
 }
 
-// capture is a report of a kernel, each another one.
-func capture(n int64) []byte {
+// Capture is a report of a kernel, each another one.
+func Capture(n int64) []byte {
 	return fmt.Appendf(nil, "Unable to handle kernel paging request at virtual address %08x\nCPU: 0 PID: 95 Comm: busybox\n"+
 		"epc   : 80101234 f%d+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n", n, n%7)
 }
@@ -133,7 +134,7 @@ func (f *Fleet) send(ctx context.Context, n int64) bool {
 	if url == nil {
 		return false
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", *url, n%50, n%3), bytes.NewReader(capture(n)))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", *url, n%50, n%3), bytes.NewReader(Capture(n)))
 	if err != nil {
 		return false
 	}
