@@ -80,6 +80,29 @@ func (d *Data) NewProject(ctx context.Context, by auth.User, name string) error 
 	return d.exec(ctx, by, "new project", name, "", "INSERT INTO projects (name, created) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, db.Milli(d.now()))
 }
 
+// Keeping is how long a project's captures are kept, and how many.
+type Keeping struct {
+	// Days is how long bodies and reports are kept, Bytes how many of them, 0 for no bound but the disk.
+	Days, Bytes int64
+	// First bodies of a group are always kept, and a Sample of all further ones.
+	First, Sample int64
+}
+
+// Keeping is how long a project's captures are kept.
+func (d *Data) Keeping(ctx context.Context, project int64) (k Keeping, err error) {
+	err = d.db.Read.QueryRowContext(ctx, "SELECT keep_days, keep_bytes, keep_first, keep_sample FROM projects WHERE id = $1", project).Scan(&k.Days, &k.Bytes, &k.First, &k.Sample)
+	return k, none(err)
+}
+
+// Keep changes how long a project's captures are kept.
+func (d *Data) Keep(ctx context.Context, by auth.User, project int64, k Keeping) error {
+	if k.Days < 1 || k.Bytes < 0 || k.First < 1 || k.Sample < 0 || k.First+k.Sample > 100_000 {
+		return fmt.Errorf("%w: captures are kept for a day or more, and one or more of a group", ErrWrong)
+	}
+	return d.exec(ctx, by, "keep", fmt.Sprintf("project %d", project), fmt.Sprintf("%+v", k),
+		"UPDATE projects SET keep_days = $1, keep_bytes = $2, keep_first = $3, keep_sample = $4 WHERE id = $5", k.Days, k.Bytes, k.First, k.Sample, project)
+}
+
 // Webhook is who is told of events.
 type Webhook struct {
 	ID      int64  `json:"id"`

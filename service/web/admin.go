@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/backsight/backsight/service/api"
 	"github.com/backsight/backsight/service/auth"
@@ -65,6 +66,7 @@ type adminBody struct {
 	People   []auth.User
 	Keys     []api.Key
 	Webhooks []api.Webhook
+	Keeping  api.Keeping
 	// Made is a link or a key that was just made.
 	Made string
 }
@@ -84,6 +86,9 @@ func (s *site) adminPage(w http.ResponseWriter, r *http.Request, made string) er
 		return err
 	}
 	if body.Webhooks, err = s.data.Webhooks(r.Context(), p.ID); err != nil {
+		return err
+	}
+	if body.Keeping, err = s.data.Keeping(r.Context(), p.ID); err != nil {
 		return err
 	}
 	s.show(w, r, http.StatusOK, "admin", "Administration", body)
@@ -124,12 +129,26 @@ func (s *site) do(r *http.Request, p api.Project) (made string, err error) {
 		return s.data.NewKey(ctx, by, p.ID, value("note"))
 	case "revoke":
 		return "", s.data.RevokeKey(ctx, by, value("key"))
+	case "keep":
+		return "", s.data.Keep(ctx, by, p.ID, api.Keeping{Days: number("days"), Bytes: number("bytes"), First: number("first"), Sample: number("sample")})
+	case "again":
+		return s.again(r)
 	case "webhook":
 		return "", s.data.NewWebhook(ctx, by, api.Webhook{Project: p.ID, URL: value("url"), Events: strings.Join(r.PostForm["event"], ","), Budget: number("budget")})
 	case "remove webhook":
 		return "", s.data.RemoveWebhook(ctx, by, number("id"))
 	}
 	return "", fmt.Errorf("%w: %q is nothing to do", api.ErrWrong, value("do"))
+}
+
+// again has all captures since a day backtraced again.
+func (s *site) again(r *http.Request) (said string, err error) {
+	since, err := time.Parse(time.DateOnly, r.PostFormValue("since"))
+	if err != nil || s.Reprocess == nil {
+		return "", fmt.Errorf("%w: no day such as 2026-01-31", api.ErrWrong)
+	}
+	n, err := s.Reprocess(r.Context(), 0, since.UnixMilli())
+	return fmt.Sprintf("%d captures are backtraced again", n), err
 }
 
 func (s *site) audit(w http.ResponseWriter, r *http.Request) error {

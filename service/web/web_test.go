@@ -46,8 +46,9 @@ func newService(t *testing.T) *service {
 	s := &service{T: t, db: d, users: auth.NewUsers(d, func() time.Time { return now })}
 	s.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)")
 	h, err := web.New(web.Config{DB: d, Users: s.users, Receive: s.receive, Bodies: s, BaseURL: "http://boxes.test", Version: "devel",
-		Regroup: func(ctx context.Context, p int64) error { _, err := groups.Regroup(ctx, d, p, now); return err },
-		Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return now }})
+		Reprocess: func(_ context.Context, group, since int64) (int, error) { return 3, nil },
+		Regroup:   func(ctx context.Context, p int64) error { _, err := groups.Regroup(ctx, d, p, now); return err },
+		Logger:    slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,6 +384,7 @@ func TestAdministration(t *testing.T) {
 	_, page := s.post(c, "/admin", url.Values{"do": {"invite"}, "role": {"viewer"}})
 	s.has("an invitation", page, "http://boxes.test/join/")
 	for _, form := range []url.Values{
+		{"do": {"keep"}, "days": {"30"}, "bytes": {"0"}, "first": {"5"}, "sample": {"7"}}, {"do": {"again"}, "since": {"2026-01-31"}},
 		{"do": {"project"}, "name": {"phones"}}, {"do": {"key"}, "project": {"phones"}, "note": {"<lab>"}},
 		{"do": {"webhook"}, "url": {"https://hook.test/x"}, "event": {"new", "spike"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"mailto:ops@x.test"}, "event": {"regressed"}, "budget": {"5"}},
 	} {
@@ -391,7 +393,7 @@ func TestAdministration(t *testing.T) {
 		}
 	}
 	for _, form := range []url.Values{
-		{"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
+		{"do": {"keep"}, "days": {"0"}}, {"do": {"again"}, "since": {"yesterday"}}, {"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
 		{"do": {"webhook"}, "url": {"https://x"}, "event": {"new"}}, {"do": {"nothing"}}, {"do": {"user"}, "id": {"1"}, "role": {"viewer"}},
 	} {
 		if code, _ := s.post(c, "/admin", form); code != 400 {
