@@ -40,6 +40,7 @@ type Arrival struct {
 	Device, Product, Version string
 	ID                       string // the sender's own, if it has one: what it sends again has the same
 	Annotations              map[string]string
+	When                     time.Time  // 0: now
 	Log                      string     // the end of the log that came with it
 	Body                     store.Body // its Sum is that of the bytes without packing
 	Packing                  string     // "", gzip or zstd

@@ -89,9 +89,13 @@ func (r *rows) capture(ctx context.Context, w *waiting, insert, earlier *sql.Stm
 			return err
 		}
 	}
+	when := w.When
+	if when.IsZero() {
+		when = r.now
+	}
 	var id int64
 	err = insert.QueryRowContext(ctx, name, w.unique(), w.Key.Project, w.Body.Sum[:], w.Size, w.Kind, w.File, w.Device, w.Product, w.Version,
-		db.Milli(r.now), string(annotations), w.Log).Scan(&id)
+		db.Milli(when), string(annotations), w.Log).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return earlier.QueryRowContext(ctx, w.unique()).Scan(&w.name)
 	}

@@ -2,16 +2,16 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/backsight/backsight/service/api"
 	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/retention"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"database/sql"
 )
 
 // isIntake tells what devices and build machines ask for from what browsers do.
@@ -65,6 +65,9 @@ func (s *service) keep(ctx context.Context) {
 		go s.intake.Watch(ctx, s.config.watch, s.key, 5*time.Second)
 	}
 	go s.every(ctx, 10*time.Second, "metrics", s.gauge)
+	teller := api.Teller{DB: s.db, Base: s.config.url, Now: time.Now,
+		Mail: api.Mail{Host: s.config.mail.host, User: s.config.mail.user, Password: s.config.mail.password, From: s.config.mail.from}}
+	go s.every(ctx, 10*time.Second, "notifications", teller.Tell)
 	go s.every(ctx, time.Hour, "retention", func(ctx context.Context) error { return retention.Expire(ctx, s.db, time.Now()) })
 	go s.every(ctx, time.Hour, "compaction", func(ctx context.Context) error { return retention.Compact(ctx, s.db, s.store) })
 	go s.every(ctx, time.Hour, "partial uploads", func(context.Context) error { return s.intake.Partial.Sweep() })
