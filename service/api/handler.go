@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"github.com/backsight/backsight/service/auth"
 )
 
-// description is the API, described by OpenAPI 3.0.
+// description has the API, described by OpenAPI 3.0.
 //
 //go:embed openapi.yaml
-var description []byte
+var description embed.FS
 
 // Server answers other programs.
 type Server struct {
@@ -64,7 +64,7 @@ func (s *Server) Add(mux *http.ServeMux) {
 	}
 	mux.HandleFunc("GET /api/v2/openapi.yaml", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
-		_, _ = w.Write(description)
+		http.ServeFileFS(w, r, description, "openapi.yaml")
 	})
 }
 
