@@ -4,6 +4,7 @@
 package child
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -18,8 +19,10 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/target"
 )
 
@@ -69,8 +72,12 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// backtrace makes the reports of a capture. A capture that gives none has one that says why.
+// backtrace makes the reports of a capture. A capture that gives none has one that says why; one that is a report already, by bt -f
+// json on the device, is the result itself.
 func (r *request) backtrace(ctx context.Context) (Result, error) {
+	if made, err := reported(ctx, r.Capture); made != nil || err != nil {
+		return Result{JSON: made}, err
+	}
 	files := Binaries{r.Binaries}
 	lib, err := backsight.NewSession(backsight.Config{Files: input.FileOptions{Sysroots: r.Sysroots, NoIndex: true, DebugDirs: []string{},
 		CacheDir: input.NoCache, Fetch: files.fetch, FetchSymbols: files.symbols, Context: ctx}})
@@ -88,6 +95,28 @@ func (r *request) backtrace(ctx context.Context) (Result, error) {
 		}
 	}
 	return w.result(), nil
+}
+
+// reported is what a file has that is a report already, nil where it is none.
+func reported(ctx context.Context, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	if !jsonreport.Is(head[:n]) {
+		return nil, nil
+	}
+	b, err := io.ReadAll(packing.Bounded(io.MultiReader(bytes.NewReader(head[:n]), f), maxReport))
+	if err != nil {
+		return nil, err
+	}
+	if jsonreport.Each(ctx, bytes.NewReader(b), func(*jsonreport.Report) error { return nil }) != nil || !json.Valid(b) {
+		return nil, nil // it is cut short: as a capture it says so
+	}
+	return b, nil
 }
 
 // Failed is the report of a capture that gave none.

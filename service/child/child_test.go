@@ -100,6 +100,21 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// TestReported: a report that a device has made is the result; one that is cut short is none.
+func TestReported(t *testing.T) {
+	r := runner(t)
+	first, err := r.Run(t.Context(), strings.NewReader(oops), "console.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := r.Run(t.Context(), bytes.NewReader(first.JSON), "report.json"); err != nil || !bytes.Equal(again.JSON, first.JSON) {
+		t.Errorf("%v: another report", err)
+	}
+	if cut, err := r.Run(t.Context(), bytes.NewReader(first.JSON[:len(first.JSON)/2]), "report.json"); err != nil || !bytes.Contains(cut.JSON, []byte("ERROR")) {
+		t.Errorf("%v: %.100s", err, cut.JSON)
+	}
+}
+
 // TestDied: a child that dies is told from what failed around it.
 func TestDied(t *testing.T) {
 	for bad, want := range map[string]string{"panic": "panic: index out of range", "silence": "it wrote nothing", "hang": "it took too long"} {
