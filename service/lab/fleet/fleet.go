@@ -60,15 +60,16 @@ func Start(ctx context.Context, data string, env []string, program string, args 
 	}
 	go io.Copy(io.Discard, out)
 	if s.URL == "" {
-		return nil, errors.Join(fmt.Errorf("%s does not serve: %s", program, said.String()), s.Kill())
+		err := s.Kill() // waits for what it said
+		return nil, errors.Join(fmt.Errorf("%s does not serve: %s", program, said.String()), err)
 	}
 	s.Started = time.Since(began)
 	return s, nil
 }
 
-// free is an address that nobody listens at.
+// free is an address that nobody listens at, and that no sender on this machine is given while the service is not there.
 func free() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		return "", err
 	}
