@@ -157,5 +157,6 @@ type Missing struct {
 // Missing are the binaries that the most captures wait for.
 func (d *Data) Missing(ctx context.Context) ([]Missing, error) {
 	return all(ctx, d.db.Read, func(r *sql.Rows, m *Missing) error { return r.Scan(&m.BuildID, &m.Name, &m.Captures) },
-		"SELECT build_id, max(name), count(*) AS n FROM missing GROUP BY build_id ORDER BY n DESC, build_id LIMIT 500")
+		`SELECT f.build_id, (SELECT name FROM missing m WHERE m.build_id = f.build_id LIMIT 1), f.n
+FROM (SELECT build_id, count(*) AS n FROM missing GROUP BY build_id ORDER BY n DESC, build_id LIMIT 500) f`)
 }

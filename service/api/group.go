@@ -85,12 +85,7 @@ func (d *Data) parts(ctx context.Context, g *Detail) (err error) {
 		"SELECT product, version, sum(count) AS n FROM group_counts WHERE group_id = $1 GROUP BY product, version ORDER BY n DESC LIMIT $2", g.ID, maxListed); err != nil {
 		return err
 	}
-	if g.TopDevices, err = all(ctx, d.db.Read, func(r *sql.Rows, v *Device) error {
-		var last int64
-		err := r.Scan(&v.Device, &v.Count, &last)
-		v.LastSeen = at(last)
-		return err
-	}, "SELECT device, sum(count) AS n, max(last_seen) FROM group_devices WHERE group_id = $1 AND device <> '' GROUP BY device ORDER BY n DESC, device LIMIT $2", g.ID, maxListed); err != nil {
+	if g.TopDevices, err = d.devices(ctx, g); err != nil {
 		return err
 	}
 	if g.Events, err = all(ctx, d.db.Read, func(r *sql.Rows, e *Event) error {
@@ -111,6 +106,27 @@ func (d *Data) parts(ctx context.Context, g *Detail) (err error) {
 	g.Proposals, err = d.merges(ctx, "(m.group_id = $1 OR m.into_id = $1) AND m.state = 'proposed'", g.ID)
 	return err
 }
+
+// maxDevices bounds the devices of a group that are all sorted; of more, those of the last thousand reports are told.
+const maxDevices = 2000
+
+// devices are those with the most crashes of a group.
+func (d *Data) devices(ctx context.Context, g *Detail) ([]Device, error) {
+	query := "SELECT device, sum(count) AS n, max(last_seen) FROM group_devices WHERE group_id = $1 AND device <> '' GROUP BY device ORDER BY n DESC, device LIMIT $2"
+	if g.Devices > maxDevices {
+		query = `SELECT c.device, count(*) AS n, max(c.received) FROM (SELECT capture_id FROM results WHERE group_id = $1 ORDER BY capture_id DESC LIMIT 1000) r
+CROSS JOIN captures c ON c.id = r.capture_id WHERE c.device <> '' GROUP BY c.device ORDER BY n DESC, c.device LIMIT $2`
+	}
+	return all(ctx, d.db.Read, func(r *sql.Rows, v *Device) error {
+		var last int64
+		err := r.Scan(&v.Device, &v.Count, &last)
+		v.LastSeen = at(last)
+		return err
+	}, query, g.ID, maxListed)
+}
+
+// Recent tells that the devices listed are those of the last thousand reports.
+func (g *Detail) Recent() bool { return g.Devices > maxDevices }
 
 // Merge is two groups that may be one, and why.
 type Merge struct {

@@ -70,7 +70,7 @@ func (f *Filter) sql() (where string, args []any, order string) {
 		add("g.signal = ?", f.Signal)
 	}
 	if f.Version != "" {
-		add("EXISTS (SELECT 1 FROM group_counts v WHERE v.group_id = g.id AND v.version = ?)", f.Version)
+		add("g.id IN (SELECT group_id FROM group_counts WHERE version = ?)", f.Version)
 	}
 	if f.Device != "" {
 		add("g.id IN (SELECT group_id FROM group_devices WHERE device = ?)", f.Device)

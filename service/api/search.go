@@ -17,21 +17,29 @@ type Found struct {
 	Groups   []Brief   `json:"groups"`
 	// Looked is how many captures the groups are of, at most maxGrouped.
 	Looked int64 `json:"looked"`
+	// Partial: one term has found more captures than were looked through for the others.
+	Partial bool `json:"partial"`
 }
 
 // maxGrouped bounds the captures whose groups a search tells, maxTerms the terms of a search.
 const maxGrouped, maxTerms = 1000, 16
 
-// query is a search as SQL.
+// maxLooked bounds the captures that one term finds and that are looked through for the others.
+const maxLooked = 20_000
+
+// query is a search: words of the search table, and conditions of captures and results, each with its parameter.
 type query struct {
-	words []string // of the search table
-	terms []string
-	args  []any
+	words         []string
+	terms         map[string]string // by field
+	address       []string          // in the ways that reports write it
+	after, before int64             // milliseconds since 1970, 0: any
+	args          []any
 }
 
-func (q *query) add(term string, value any) {
-	q.args = append(q.args, value)
-	q.terms = append(q.terms, strings.ReplaceAll(term, "?", "$"+number(len(q.args))))
+// arg is a parameter of the statement.
+func (q *query) arg(v any) string {
+	q.args = append(q.args, v)
+	return "$" + number(len(q.args))
 }
 
 func number(n int) string { return strconv.Itoa(n) }
@@ -48,38 +56,125 @@ func Fields() []string {
 //	signal:SIGSEGV address:0x40   what happened; device:, product:, version: likewise
 //	after:2026-01-31 before:…     when it was received (UTC)
 //	"watchdog bit"                words in this order; pack* words that begin so
+//
+// One term is asked of the tables, that which is likely to find the fewest; the last 20,000 captures that it finds are looked through
+// for the others.
 func (d *Data) Search(ctx context.Context, project int64, text string) (*Found, error) {
-	q := query{}
-	q.add("c.project_id = ?", project)
+	q := query{terms: map[string]string{}}
 	for _, term := range split(text) {
 		if err := q.term(term); err != nil {
 			return nil, err
 		}
 	}
-	from, order := "captures c CROSS JOIN results r ON r.capture_id = c.id", "c.id"
-	if len(q.words) > 0 {
-		q.add("search MATCH ?", strings.Join(q.words, " AND "))
-		from, order = "search s CROSS JOIN captures c ON c.id = s.rowid CROSS JOIN results r ON r.capture_id = s.rowid", "s.rowid"
+	from, to, err := d.between(ctx, project, q.after, q.before)
+	if err != nil {
+		return nil, err
 	}
-	return d.found(ctx, from+" WHERE "+strings.Join(q.terms, " AND "), order, q.args)
+	driver := q.driver(project, from, to)
+	bounds := slices.Clone(q.args)
+	source := "(" + driver + ") d CROSS JOIN captures c ON c.id = d.id CROSS JOIN results r ON r.capture_id = d.id WHERE " + q.where(project)
+	out, err := d.found(ctx, source, q.args)
+	if err != nil {
+		return nil, searched(err)
+	}
+	var looked int64
+	if err := d.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+driver+")", bounds...).Scan(&looked); err != nil {
+		return nil, searched(err)
+	}
+	out.Partial = looked == maxLooked && len(q.terms)+min(1, len(q.words))+min(1, len(q.address)) > 1
+	return out, nil
 }
 
-func (d *Data) found(ctx context.Context, from, order string, args []any) (*Found, error) {
+// between are the numbers of captures between two times: numbers and times of receipt rise together, but for those that came at once.
+func (d *Data) between(ctx context.Context, project, after, before int64) (from, to int64, err error) {
+	const slack = 5000
+	to = 1<<62 - 1
+	for _, end := range []struct {
+		at, off int64
+		to      *int64
+	}{{after, -slack, &from}, {before, slack, &to}} {
+		if end.at == 0 {
+			continue
+		}
+		err = d.db.Read.QueryRowContext(ctx, "SELECT id FROM captures WHERE project_id = $1 AND received >= $2 ORDER BY received LIMIT 1", project, end.at).Scan(end.to)
+		if errors.Is(err, sql.ErrNoRows) {
+			*end.to = 1<<62 - 1
+		} else if err != nil {
+			return 0, 0, err
+		}
+		*end.to += end.off
+	}
+	return from, to, nil
+}
+
+// driver finds the captures of one term, the last ones first.
+func (q *query) driver(project, from, to int64) string {
+	last := func(id, table, where string) string {
+		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s AND %s BETWEEN %s AND %s ORDER BY %s DESC LIMIT %d", id, table, where, id, q.arg(from), q.arg(to), id, maxLooked)
+	}
+	switch {
+	case q.terms["device"] != "":
+		return last("id", "captures", "project_id = "+q.arg(project)+" AND device = "+q.arg(q.terms["device"]))
+	case len(q.address) > 0:
+		return last("capture_id", "results", "address IN ("+q.addresses()+")")
+	case len(q.words) > 0:
+		return last("rowid", "search", "search MATCH "+q.arg(strings.Join(q.words, " AND ")))
+	case q.terms["version"] != "":
+		return last("id", "captures", "project_id = "+q.arg(project)+" AND version = "+q.arg(q.terms["version"]))
+	case q.terms["signal"] != "":
+		return last("capture_id", "results", "signal = "+q.arg(q.terms["signal"]))
+	}
+	return last("id", "captures", "project_id = "+q.arg(project))
+}
+
+func (q *query) addresses() string {
+	var list []string
+	for _, a := range q.address {
+		list = append(list, q.arg(a))
+	}
+	return strings.Join(list, ", ")
+}
+
+// where are all terms, as conditions of captures and results.
+func (q *query) where(project int64) string {
+	list := []string{"c.project_id = " + q.arg(project)}
+	for _, f := range []struct{ field, column string }{{"device", "c.device"}, {"product", "c.product"}, {"version", "c.version"}, {"signal", "r.signal"}} {
+		if v := q.terms[f.field]; v != "" {
+			list = append(list, f.column+" = "+q.arg(v))
+		}
+	}
+	if len(q.address) > 0 {
+		list = append(list, "r.address IN ("+q.addresses()+")")
+	}
+	if q.after != 0 {
+		list = append(list, "c.received >= "+q.arg(q.after))
+	}
+	if q.before != 0 {
+		list = append(list, "c.received < "+q.arg(q.before))
+	}
+	if len(q.words) > 0 {
+		list = append(list, "d.id IN (SELECT rowid FROM search WHERE search MATCH "+q.arg(strings.Join(q.words, " AND "))+" AND rowid = d.id)")
+	}
+	return strings.Join(list, " AND ")
+}
+
+// found are the last captures of a source, and the groups of more of them.
+func (d *Data) found(ctx context.Context, source string, args []any) (*Found, error) {
 	out := &Found{}
-	ordered := fmt.Sprintf(" ORDER BY %s DESC LIMIT $%d", order, len(args)+1)
+	ordered := fmt.Sprintf(" ORDER BY d.id DESC LIMIT $%d", len(args)+1)
 	var err error
-	if out.Captures, err = all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM "+from+ordered, append(slices.Clone(args), maxListed)...); err != nil {
-		return nil, searched(err)
+	if out.Captures, err = all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM "+source+ordered, append(slices.Clone(args), maxListed)...); err != nil {
+		return nil, err
 	}
 	if len(out.Captures) < maxListed { // all there are
 		return out, d.groupsOf(ctx, out)
 	}
-	out.Groups, err = all(ctx, d.db.Read, scanBrief, "SELECT g.id, g.title, count(*) AS n FROM (SELECT r.group_id AS id FROM "+from+ordered+") f JOIN groups g ON g.id = f.id GROUP BY g.id ORDER BY n DESC, g.id LIMIT 50",
-		append(slices.Clone(args), maxGrouped)...)
+	out.Groups, err = all(ctx, d.db.Read, scanBrief, "SELECT g.id, g.title, count(*) AS n FROM (SELECT r.group_id AS id FROM "+source+ordered+
+		") f JOIN groups g ON g.id = f.id GROUP BY g.id ORDER BY n DESC, g.id LIMIT 50", append(slices.Clone(args), maxGrouped)...)
 	for _, g := range out.Groups {
 		out.Looked += g.Count
 	}
-	return out, searched(err)
+	return out, err
 }
 
 func scanBrief(r *sql.Rows, g *Brief) error { return r.Scan(&g.ID, &g.Title, &g.Count) }
@@ -156,36 +251,41 @@ func (q *query) term(term string) error {
 		q.words = append(q.words, "log : "+phrase(value))
 	case "":
 		q.words = append(q.words, phrase(value))
-	case "signal":
-		q.add("r.signal = ?", exact)
 	case "address":
-		return q.address(exact)
-	case "device", "product", "version":
-		q.add("c."+field+" = ?", exact)
+		return q.place(exact)
 	case "after", "before":
 		return q.time(field, exact)
+	default:
+		if before := q.terms[field]; before != "" && before != exact {
+			return fmt.Errorf("%w: two times %s:", ErrSearch, field)
+		}
+		q.terms[field] = exact
 	}
 	return nil
 }
 
-// address adds an address, however many zeros it has.
-func (q *query) address(text string) error {
+// place adds an address, however many zeros it has.
+func (q *query) place(text string) error {
 	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
 		return fmt.Errorf("%w: %q is no address", ErrSearch, text)
 	}
-	n := number(len(q.args) + 1)
-	q.args = append(q.args, fmt.Sprintf("0x%016x", v), fmt.Sprintf("0x%08x", v), fmt.Sprintf("0x%x", v))
-	q.terms = append(q.terms, fmt.Sprintf("r.address IN ($%s, $%d, $%d)", n, len(q.args)-1, len(q.args)))
+	q.address = []string{fmt.Sprintf("0x%016x", v), fmt.Sprintf("0x%08x", v), fmt.Sprintf("0x%x", v)}
 	return nil
 }
 
 func (q *query) time(field, text string) error {
 	for _, form := range []string{time.DateOnly, "2006-01-02T15:04", time.RFC3339} {
-		if when, err := time.Parse(form, text); err == nil {
-			q.add("c.received "+map[string]string{"after": ">=", "before": "<"}[field]+" ?", when.UnixMilli())
-			return nil
+		when, err := time.Parse(form, text)
+		if err != nil {
+			continue
 		}
+		if field == "after" {
+			q.after = max(1, when.UnixMilli())
+		} else {
+			q.before = max(1, when.UnixMilli())
+		}
+		return nil
 	}
 	return fmt.Errorf("%w: %q is no time such as 2026-01-31 or 2026-01-31T12:00", ErrSearch, text)
 }
@@ -197,5 +297,5 @@ func phrase(text string) string {
 	if t, ok := strings.CutSuffix(strings.ReplaceAll(text, `"`, ""), "*"); ok && t != "" {
 		text, star = t, " *"
 	}
-	return `"` + strings.ReplaceAll(text, `"`, "") + `"` + star
+	return `"` + strings.NewReplacer(`"`, "", "\x00", "").Replace(text) + `"` + star
 }

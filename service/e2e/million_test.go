@@ -66,7 +66,7 @@ func frames(group int) (list []string) {
 func (f *fleet) capture(n int, blob []byte) error {
 	g, device, day := f.group(), f.IntN(deviceCount), n*days/results
 	version := min(39, day/3+f.IntN(5))
-	received := today.AddDate(0, 0, day-days+1).Add(-time.Duration(f.IntN(43_000)) * time.Second)
+	received := today.Add(time.Duration(n-results) * (days * 24 * time.Hour / results))
 	f.counts[[3]int{g, int(db.Day(received)), version}]++
 	f.boxes[[2]int{g, device}]++
 	name := fmt.Sprintf("%032x", n)

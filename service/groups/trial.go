@@ -71,10 +71,11 @@ func Try(ctx context.Context, q querier, project int64, rules *Rules) (*Tried, e
 
 // recent are the keys of a project's last results, and how many of these have each, the most first.
 func recent(ctx context.Context, q querier, project int64) (list []signedGroup, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, s.chain, count(*) AS n
-FROM (SELECT id FROM captures WHERE project_id = $1 ORDER BY received DESC LIMIT $2) c
-JOIN results r ON r.capture_id = c.id JOIN group_signatures s ON s.project_id = $1 AND s.signature = 'exact:' || r.exact
-WHERE s.chain <> '' GROUP BY s.signature ORDER BY n DESC, s.signature`, project, maxTried)
+	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, s.chain, f.n FROM
+  (SELECT r.exact, count(*) AS n FROM (SELECT id FROM captures WHERE project_id = $1 ORDER BY received DESC LIMIT $2) c
+   CROSS JOIN results r ON r.capture_id = c.id GROUP BY r.exact) f
+CROSS JOIN group_signatures s ON s.project_id = $1 AND s.signature = 'exact:' || f.exact
+WHERE s.chain <> '' ORDER BY f.n DESC, s.signature`, project, maxTried)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,9 @@ CREATE TABLE group_counts (
   signature TEXT NOT NULL,
   count     INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (group_id, day, product, version, signature)
-);
-CREATE INDEX group_counts_day ON group_counts (day, group_id, count);
+) WITHOUT ROWID;
+CREATE INDEX group_counts_day ON group_counts (day, group_id);
+CREATE INDEX group_counts_version ON group_counts (version, group_id);
 
 DROP TABLE group_devices;
 CREATE TABLE group_devices (
@@ -26,7 +27,8 @@ CREATE TABLE group_devices (
   first_seen INTEGER NOT NULL,
   last_seen  INTEGER NOT NULL,
   PRIMARY KEY (group_id, device, signature)
-);
+) WITHOUT ROWID;
+CREATE INDEX group_devices_device ON group_devices (device, group_id);
 
 -- What became of a group: new, regressed, spike; merged, state, assigned, note by a person.
 CREATE TABLE group_events (
@@ -42,6 +44,11 @@ CREATE TABLE group_events (
 CREATE INDEX group_events_group ON group_events (group_id, id);
 CREATE INDEX group_events_day ON group_events (day, kind);
 
+-- What searches ask for.
+CREATE INDEX results_signal ON results (signal);
+CREATE INDEX results_address ON results (address);
+CREATE INDEX captures_version ON captures (project_id, version);
+
 -- By what the functions of a group may be known in another build.
 CREATE TABLE group_clues (
   project_id INTEGER NOT NULL,
@@ -52,6 +59,9 @@ CREATE TABLE group_clues (
 CREATE INDEX group_clues_group ON group_clues (group_id);
 
 -- +goose Down
+DROP INDEX captures_version;
+DROP INDEX results_address;
+DROP INDEX results_signal;
 DROP TABLE group_clues;
 DROP TABLE group_events;
 DROP INDEX group_signatures_chain;
