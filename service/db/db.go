@@ -51,6 +51,9 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err == nil {
 		d.Read, err = pool(path, readers, "_pragma=query_only(1)")
 	}
+	if Full(err) {
+		err = fmt.Errorf("the disk is full: %w", err)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
 	}
@@ -143,9 +146,9 @@ func Copy(ctx context.Context, path, to string) error {
 
 // Full tells whether an error says that the disk has no room.
 func Full(err error) bool {
-	const sqliteFull = 13 // SQLITE_FULL, sqlite.org/rescode.html
+	const full, noShared = 13, 4874 // SQLITE_FULL, SQLITE_IOERR_SHMSIZE: sqlite.org/rescode.html
 	var e *sqlite.Error
-	return errors.Is(err, unix.ENOSPC) || errors.As(err, &e) && e.Code()&0xff == sqliteFull
+	return errors.Is(err, unix.ENOSPC) || errors.As(err, &e) && (e.Code()&0xff == full || e.Code() == noShared)
 }
 
 // Milli is a time as the tables have it.
