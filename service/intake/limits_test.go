@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/intake"
@@ -39,6 +41,42 @@ func TestLogs(t *testing.T) {
 	}
 	if n := b.count(t, "SELECT count(*) FROM captures"); n != 1 {
 		t.Errorf("%d captures, want 1", n)
+	}
+}
+
+// TestSyslog: a kernel's report that comes message by message is one capture.
+func TestSyslog(t *testing.T) {
+	b := newBench(t)
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip("no network: ", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- b.intake.Syslog(ctx, conn, inbox.Key{Key: "good", Project: 1}) }()
+	to, err := net.Dial("udp", conn.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	const report = "Unable to handle kernel paging request at virtual address 00000000\nCPU: 0 PID: 95 Comm: busybox\n" +
+		"epc   : 80101234 f+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8"
+	for line := range strings.SplitSeq(report, "\n") {
+		if _, err := fmt.Fprintf(to, "<1>Nov 29 10:00:00 box7 kernel: [   12.345678] %s", line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); b.count(t, "SELECT count(*) FROM captures") == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no capture")
+		}
+	}
+	if row, got := b.newest(t, described); row != "127.0.0.1|||log" || strings.Count(got, "kernel: ") != 7 {
+		t.Errorf("%s %q", row, got)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

@@ -20,7 +20,7 @@ type config struct {
 	cert, key         string // TLS
 	secret            string // the file of the key that bodies are encrypted by
 	sysroots          string
-	watch             string
+	watch, syslog     string
 	logs              string
 	workers           int
 	limits            limits
@@ -57,6 +57,7 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 	f.StringVar(&c.secret, "encrypt", "", "encrypt captures by the 64 hexadecimal digits in `FILE`")
 	f.StringVar(&c.sysroots, "sysroot", "", "`DIR`s with files of devices, with : between them")
 	f.StringVar(&c.watch, "watch", "", "take captures and binaries that are put into `DIR`")
+	f.StringVar(&c.syslog, "syslog", "", "take consoles as syslog by UDP at `ADDRESS`")
 	f.StringVar(&c.logs, "log", "text", "the form of the log: text, json")
 	f.IntVar(&c.workers, "workers", runtime.NumCPU(), "backtrace `N` captures at once")
 	c.limits.flags(f)

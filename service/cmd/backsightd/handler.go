@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -60,7 +61,14 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // keep does what is done now and then, until ctx ends.
-func (s *service) keep(ctx context.Context) {
+func (s *service) keep(ctx context.Context) error {
+	if s.config.syslog != "" {
+		conn, err := net.ListenPacket("udp", s.config.syslog)
+		if err != nil {
+			return err
+		}
+		go s.every(ctx, time.Second, "syslog", func(ctx context.Context) error { return s.intake.Syslog(ctx, conn, s.key) })
+	}
 	if s.config.watch != "" {
 		go s.intake.Watch(ctx, s.config.watch, s.key, 5*time.Second)
 	}
@@ -74,6 +82,7 @@ func (s *service) keep(ctx context.Context) {
 	go s.every(ctx, time.Hour, "spikes", func(ctx context.Context) error {
 		return s.db.Tx(ctx, func(tx *sql.Tx) error { return groups.Spikes(ctx, tx, time.Now()) })
 	})
+	return nil
 }
 
 // every does something at once and then again and again.

@@ -215,7 +215,9 @@ func (s *service) listen(ctx context.Context, pages http.Handler, stdout io.Writ
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	working, stop := context.WithCancel(ctx)
 	defer stop()
-	s.keep(working)
+	if err := s.keep(working); err != nil {
+		return errors.Join(err, l.Close())
+	}
 	go func() {
 		<-working.Done()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
