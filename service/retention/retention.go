@@ -16,6 +16,8 @@ const batch = 200
 // Drop takes the body and the report of a capture, whose result stays as a row.
 func Drop(ctx context.Context, tx *sql.Tx, id int64) error {
 	for _, s := range []string{
+		`UPDATE groups SET kept = kept - 1 WHERE id = (SELECT r.group_id FROM results r JOIN captures c ON c.id = r.capture_id
+			WHERE r.capture_id = $1 AND c.kept = 1)`,
 		"UPDATE captures SET kept = 0 WHERE id = $1",
 		"UPDATE results SET report = NULL, page = NULL WHERE capture_id = $1",
 		"DELETE FROM missing WHERE capture_id = $1",

@@ -35,7 +35,7 @@ func newBench(t *testing.T, keep string) *bench {
 	t.Cleanup(func() { _ = s.Close(); _ = d.Close() })
 	b := &bench{d, s, dir}
 	b.exec(t, "INSERT INTO projects (id, name, created, "+keep+") VALUES (1, 'p', 0, 10)")
-	b.exec(t, "INSERT INTO groups (id, project_id, signature, title, count, first_seen, last_seen) VALUES (1, 1, 's', 't', 9, 0, 0)")
+	b.exec(t, "INSERT INTO groups (id, project_id, signature, title, count, kept, first_seen, last_seen) VALUES (1, 1, 's', 't', 9, 30, 0, 0)")
 	return b
 }
 
@@ -99,6 +99,9 @@ func TestSize(t *testing.T) {
 	}
 	if size := b.count(t, "SELECT sum(stored) FROM blobs"); size > 500 {
 		t.Errorf("%d bytes", size)
+	}
+	if kept := b.count(t, "SELECT count(*) FROM captures WHERE kept = 1"); kept != b.count(t, "SELECT kept FROM groups") {
+		t.Errorf("%d bodies are kept; the group says otherwise", kept)
 	}
 	if b.count(t, "SELECT kept FROM captures WHERE id = 1") != 0 || b.count(t, "SELECT count(*) FROM results WHERE report IS NULL AND capture_id = 1") != 1 {
 		t.Error("the oldest is kept")
