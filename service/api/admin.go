@@ -172,6 +172,6 @@ func (d *Data) Queue(ctx context.Context) (q Queue, err error) {
 		"SELECT kind, state, count(*) FROM river_job WHERE state <> 'completed' GROUP BY kind, state ORDER BY kind, state"); err != nil {
 		return q, err
 	}
-	q.Captures, err = all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM captures c LEFT JOIN results r ON r.capture_id = c.id WHERE c.status <> 'done' ORDER BY c.id DESC LIMIT $1", maxListed)
+	q.Captures, err = all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM captures c LEFT JOIN results r ON r.capture_id = c.id WHERE c.status <> 'done' ORDER BY +c.id DESC LIMIT $1", maxListed)
 	return q, err
 }

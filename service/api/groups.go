@@ -40,6 +40,8 @@ type Filter struct {
 	Sort string
 	// Page is how many full pages come before, Limit the groups of a page.
 	Page, Limit int
+	// Bare leaves out the days of each group.
+	Bare bool
 }
 
 // Orders are the ways to sort groups.
@@ -106,6 +108,9 @@ func (d *Data) Groups(ctx context.Context, f Filter) (list []Group, more bool, e
 	}
 	if more = len(list) > limit; more {
 		list = list[:limit]
+	}
+	if f.Bare {
+		return list, more, nil
 	}
 	return list, more, d.trends(ctx, list)
 }

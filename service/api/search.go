@@ -58,8 +58,21 @@ func Fields() []string {
 //	"watchdog bit"                words in this order; pack* words that begin so
 //
 // One term is asked of the tables, that which is likely to find the fewest; the last 20,000 captures that it finds are looked through
-// for the others.
+// for the others. A search that takes longer than searchPatience, such as of a word's first letter alone, is given up.
 func (d *Data) Search(ctx context.Context, project int64, text string) (*Found, error) {
+	limited, cancel := context.WithTimeout(ctx, searchPatience)
+	defer cancel()
+	found, err := d.search(limited, project, text)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: it finds too much; give more letters, or a module, a device, a time", ErrSearch)
+	}
+	return found, err
+}
+
+// searchPatience is how long a search may take.
+const searchPatience = 3 * time.Second
+
+func (d *Data) search(ctx context.Context, project int64, text string) (*Found, error) {
 	q := query{terms: map[string]string{}}
 	for _, term := range split(text) {
 		if err := q.term(term); err != nil {
@@ -113,18 +126,25 @@ func (q *query) driver(project, from, to int64) string {
 		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s AND %s BETWEEN %s AND %s ORDER BY %s DESC LIMIT %d", id, table, where, id, q.arg(from), q.arg(to), id, maxLooked)
 	}
 	switch {
+	case q.wordsDrive():
+		return last("rowid", "search", "search MATCH "+q.arg(strings.Join(q.words, " AND ")))
 	case q.terms["device"] != "":
 		return last("id", "captures", "project_id = "+q.arg(project)+" AND device = "+q.arg(q.terms["device"]))
 	case len(q.address) > 0:
 		return last("capture_id", "results", "address IN ("+q.addresses()+")")
-	case len(q.words) > 0:
-		return last("rowid", "search", "search MATCH "+q.arg(strings.Join(q.words, " AND ")))
 	case q.terms["version"] != "":
 		return last("id", "captures", "project_id = "+q.arg(project)+" AND version = "+q.arg(q.terms["version"]))
 	case q.terms["signal"] != "":
 		return last("capture_id", "results", "signal = "+q.arg(q.terms["signal"]))
 	}
 	return last("id", "captures", "project_id = "+q.arg(project))
+}
+
+// wordsDrive tells whether captures are found by words: where nothing else finds few, and where words have only a beginning, which
+// costs much to ask of each capture.
+func (q *query) wordsDrive() bool {
+	few := q.terms["device"] != "" || len(q.address) > 0
+	return len(q.words) > 0 && (!few || slices.ContainsFunc(q.words, func(w string) bool { return strings.HasSuffix(w, "*") }))
 }
 
 func (q *query) addresses() string {
@@ -152,7 +172,7 @@ func (q *query) where(project int64) string {
 	if q.before != 0 {
 		list = append(list, "c.received < "+q.arg(q.before))
 	}
-	if len(q.words) > 0 {
+	if len(q.words) > 0 && !q.wordsDrive() {
 		list = append(list, "d.id IN (SELECT rowid FROM search WHERE search MATCH "+q.arg(strings.Join(q.words, " AND "))+" AND rowid = d.id)")
 	}
 	return strings.Join(list, " AND ")

@@ -65,18 +65,18 @@ func (s *site) groups(w http.ResponseWriter, r *http.Request) error {
 }
 
 // all are all groups of a filter.
-func (s *site) all(r *http.Request) ([]api.Group, error) {
+func (s *site) all(r *http.Request, bare bool) ([]api.Group, error) {
 	f, err := s.filter(r)
 	if err != nil {
 		return nil, err
 	}
-	f.Page, f.Limit = 0, exported
+	f.Page, f.Limit, f.Bare = 0, exported, bare
 	list, _, err := s.data.Groups(r.Context(), f)
 	return list, err
 }
 
 func (s *site) groupsJSON(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.all(r)
+	list, err := s.all(r, false)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *site) groupsJSON(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *site) groupsCSV(w http.ResponseWriter, r *http.Request) error {
-	list, err := s.all(r)
+	list, err := s.all(r, true)
 	if err != nil {
 		return err
 	}
