@@ -138,7 +138,12 @@ func rowSays(r *comparing.Row) string {
 // AppendComparisonPage appends two reports side by side, as a web page.
 func AppendComparisonPage(dst []byte, c *comparing.Comparison) []byte {
 	a, b := path.Base(c.A.Own.Capture), path.Base(c.B.Own.Capture)
-	dst = AppendPageHead(dst, a+" and "+b)
+	return AppendPageTail(AppendComparisonArticle(AppendPageHead(dst, a+" and "+b), c))
+}
+
+// AppendComparisonArticle appends two reports side by side, as a part of a web page.
+func AppendComparisonArticle(dst []byte, c *comparing.Comparison) []byte {
+	a, b := path.Base(c.A.Own.Capture), path.Base(c.B.Own.Capture)
 	dst = appendMarkup(dst, "<article>\n<header><h1>{} and {}</h1></header>\n", a, b)
 	dst = appendFactsCard(dst, "What differs as a whole", a, b, c.Facts)
 	for i := range c.Threads {
@@ -147,7 +152,7 @@ func AppendComparisonPage(dst []byte, c *comparing.Comparison) []byte {
 	if len(c.Registers) > 0 {
 		dst = appendFactsCard(dst, "Registers of the innermost frame", a, b, c.Registers)
 	}
-	return AppendPageTail(appendMarkup(dst, "</article>\n"))
+	return appendMarkup(dst, "</article>\n")
 }
 
 func appendFactsCard(dst []byte, title, a, b string, list []comparing.Fact) []byte {

@@ -18,6 +18,9 @@ func pageFile(name string) markup {
 	return markup(b)
 }
 
+// PageStyle is the style of web pages with reports, for pages beside these.
+func PageStyle() string { return string(pageFile("page.css")) }
+
 // AppendPageHead begins one web page with reports, which needs nothing else: no network, no
 // other file. title is the page's. AppendPage appends the reports, AppendPageTail ends it.
 func AppendPageHead(dst []byte, title string) []byte {

@@ -28,6 +28,7 @@ type crashOptions struct {
 	core     bool
 	deadline time.Duration
 	nice     int
+	to       string // a service's URL
 }
 
 // crashMemory bounds the memory of a process that is copied, crashThreads how many threads a report has, crashHeap what Go's heap
@@ -56,7 +57,13 @@ Linux 6.16 %F may follow the time: it tells a process from another with its ID.`
 			if o.dir.Crashes < 1 || o.dir.Bytes < 1 || o.dir.Rate < 1 || o.dir.Jobs < 1 || o.deadline <= 0 {
 				return errors.New("crash: a bound is not above 0")
 			}
-			if err = o.handle(cmd.Context(), d, os.Stdin, stderr); err != nil && !crashdir.Heard() {
+			var to *upload
+			if o.to != "" {
+				if to, err = newUpload(o.to); err != nil {
+					return err
+				}
+			}
+			if err = o.handle(cmd.Context(), d, os.Stdin, stderr, to); err != nil && !crashdir.Heard() {
 				crashdir.Log(fmt.Sprintf("crash of process %d: %s", d.pid, render.Text(err.Error())))
 			}
 			return err
@@ -72,6 +79,7 @@ Linux 6.16 %F may follow the time: it tells a process from another with its ID.`
 	f.IntVar(&o.dir.Jobs, "jobs", 2, "work on `N` crashes at once, and count the others")
 	f.DurationVar(&o.deadline, "deadline", time.Minute, "give up after `TIME`")
 	f.IntVar(&o.nice, "nice", 10, "the `NICENESS` to run with")
+	f.StringVar(&o.to, "upload", "", "send reports to the service at `URL` (backsightd), by curl")
 	o.bt.files.add(f)
 	o.bt.names.add(f)
 	f.StringVar(&o.bt.walk.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
@@ -125,8 +133,8 @@ func another(pidfd string, pid int) bool {
 	return false
 }
 
-// handle reports a crash, or counts it.
-func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer) error {
+// handle reports a crash, or counts it, and sends the report to a service, if there is one.
+func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer, to *upload) error {
 	crashdir.Harden(o.nice, o.deadline)
 	debug.SetMemoryLimit(crashHeap)
 	late := time.AfterFunc(2*o.deadline, func() { os.Exit(exitNone) }) // a disk, or a handler with a lock, that answers no more
@@ -146,7 +154,13 @@ func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr 
 	case <-working.Done():
 		r = crashReport{failure: fmt.Errorf("no backtrace within %s", o.deadline)}
 	}
-	return failed(errors.Join(r.failure, o.write(ctx, ticket, d, &r)))
+	err = errors.Join(r.failure, o.write(ctx, ticket, d, &r))
+	if to != nil && r.json != nil {
+		sending, stop := context.WithTimeout(ctx, o.deadline*3/4) // within what late leaves
+		defer stop()
+		err = errors.Join(err, to.send(sending, r.json))
+	}
+	return failed(err)
 }
 
 func failed(err error) error {

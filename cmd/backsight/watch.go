@@ -14,6 +14,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/follow"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
@@ -137,20 +138,20 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 	chunks := readChunks(ctx, source)
 	pause := time.NewTimer(w.opt.pause)
 	defer pause.Stop()
-	f := follower{reports: w.read(ctx), pause: w.opt.pause}
+	f := follow.Follower{Reports: w.read(ctx), Pause: w.opt.pause}
 	var line []byte
 	for {
-		var p portion
+		var p follow.Portion
 		select {
 		case <-ctx.Done():
-			return w.look(context.WithoutCancel(ctx), f.rest())
+			return w.look(context.WithoutCancel(ctx), f.Rest())
 		case c := <-chunks:
 			if c.err != nil {
 				var err error
 				if len(line) > 0 {
 					err = w.echo(&line, []byte("\n"))
 				}
-				return errors.Join(err, w.look(ctx, f.rest()), w.ended(c.err))
+				return errors.Join(err, w.look(ctx, f.Rest()), w.ended(c.err))
 			}
 			if err := w.echo(&line, c.text); err != nil {
 				return err
@@ -159,9 +160,9 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 				continue
 			}
 			pause.Reset(w.opt.pause)
-			p = f.add(printable(c.text), time.Now())
+			p = f.Add(follow.Printable(c.text), time.Now())
 		case <-pause.C:
-			p = f.rest()
+			p = f.Rest()
 		}
 		if err := w.look(ctx, p); err != nil {
 			return err
@@ -232,16 +233,16 @@ func (w *watcher) named(whole, text string) string {
 }
 
 // open reads the reports of what a console printed, with the memory beside it.
-func (w *watcher) open(ctx context.Context, p portion) (input.Stream, error) {
-	if p.read != nil && len(w.env.RAM) == 0 {
-		return p.read(ctx)
+func (w *watcher) open(ctx context.Context, p follow.Portion) (input.Stream, error) {
+	if p.Read != nil && len(w.env.RAM) == 0 {
+		return p.Read(ctx)
 	}
-	return backsight.OpenReader(ctx, w.name, bytes.NewReader(p.text), w.env)
+	return backsight.OpenReader(ctx, w.name, bytes.NewReader(p.Text), w.env)
 }
 
 // look writes the backtraces of the reports in what a console printed.
-func (w *watcher) look(ctx context.Context, p portion) error {
-	if len(p.text) == 0 {
+func (w *watcher) look(ctx context.Context, p follow.Portion) error {
+	if len(p.Text) == 0 {
 		return nil
 	}
 	stream, err := w.open(ctx, p)
@@ -269,14 +270,6 @@ func (w *watcher) look(ctx context.Context, p portion) error {
 			return err
 		}
 	}
-}
-
-// printable is text without the bytes that only noise on a line makes. Bytes that are no UTF-8 are
-// left as they are: some devices print GBK.
-func printable(text []byte) []byte {
-	return slices.DeleteFunc(text, func(c byte) bool {
-		return c < ' ' && !strings.ContainsRune("\r\n\t\x1b", rune(c)) || c == 0x7f
-	})
 }
 
 // write writes a report, and runs the user's command with it.

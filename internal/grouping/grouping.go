@@ -47,7 +47,7 @@ type Groups struct {
 
 	exact   map[string]*Group
 	stable  map[string]*Group
-	holding map[string][]*Group // by what a function is known by, see clues
+	holding map[string][]*Group // by what a function is known by, see Clues
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -74,7 +74,7 @@ func (g *Groups) learn(to *Group) {
 	if k := to.First.Stable; k != "" && g.stable[k] == nil {
 		g.stable[k] = to
 	}
-	for _, clue := range clues(to.First) {
+	for _, clue := range Clues(to.First) {
 		if list := g.holding[clue]; len(list) < maxAsked {
 			g.holding[clue] = append(list, to)
 		}
@@ -115,17 +115,29 @@ func (g *Groups) find(c *jsonreport.Signature) (*Group, string) {
 	var most float64
 	why := ""
 	for _, o := range g.candidates(c) {
-		if happened(c) != happened(o.First) {
-			continue
-		}
-		if n := beginning(c, o.First); n > 0 {
-			return o, fmt.Sprintf("a shorter chain with the same %s", functions(n))
-		}
-		if a := compare(c.Frames, o.First.Frames); a.like >= alike && a.like > most {
-			best, most, why = o, a.like, a.String()
+		switch like, says := Alike(c, o.First); {
+		case like > 1:
+			return o, says
+		case like > most:
+			best, most, why = o, like, says
 		}
 	}
 	return best, why
+}
+
+// Alike is how alike two crashes with other keys are, and why they are the same: 0 for crashes that are not, more than 1 where one
+// is the other's beginning.
+func Alike(c, o *jsonreport.Signature) (like float64, why string) {
+	if happened(c) != happened(o) {
+		return 0, ""
+	}
+	if n := beginning(c, o); n > 0 {
+		return 2, fmt.Sprintf("a shorter chain with the same %s", functions(n))
+	}
+	if a := compare(c.Frames, o.Frames); a.like >= alike {
+		return a.like, a.String()
+	}
+	return 0, ""
 }
 
 func functions(n int) string {
@@ -147,7 +159,7 @@ func happened(c *jsonreport.Signature) string {
 // candidates are the groups that a crash shares a function with, at most maxAsked, those with the most in common first.
 func (g *Groups) candidates(c *jsonreport.Signature) (list []*Group) {
 	common := map[*Group]int{}
-	for _, clue := range clues(c) {
+	for _, clue := range Clues(c) {
 		for _, o := range g.holding[clue] {
 			if common[o]++; common[o] == 1 {
 				list = append(list, o)
@@ -161,8 +173,8 @@ func (g *Groups) candidates(c *jsonreport.Signature) (list []*Group) {
 // clued is how many functions of a chain have clues.
 const clued = 5
 
-// clues are what the functions of a crash may be known by in another build: names, fingerprints, what they refer to.
-func clues(c *jsonreport.Signature) (list []string) {
+// Clues are what the functions of a crash may be known by in another build: names, fingerprints, what they refer to.
+func Clues(c *jsonreport.Signature) (list []string) {
 	for i := range c.Frames[:min(len(c.Frames), clued)] {
 		f := &c.Frames[i]
 		for kind, s := range map[string]string{"import ": f.Import, "name ": f.Function, "print ": f.Print} {

@@ -76,9 +76,15 @@ func (s *signer) sign() *report.Signature {
 		frames = s.turning(frames)
 	}
 	out.Exact = key("exact", s.report.Snapshot.Arch.Name+" "+out.Class, frames[:min(len(frames), ExactDepth)], exact)
-	out.Stable = key("stable", s.what(), telling(frames), stable)
+	out.Stable = Stable(s.what(), frames)
 	out.Title = s.title(out.Frames)
 	return out
+}
+
+// Stable is the stable key of a crash by what hit the program, the name of a signal, and its functions, innermost first; "" for
+// no functions.
+func Stable(happened string, frames []report.SignedFrame) string {
+	return key("stable", happened, telling(frames), stable)
 }
 
 // fault is what hit the thread, nil for nothing.

@@ -21,6 +21,13 @@ func (s *signer) title(frames []report.SignedFrame) string {
 	if c := s.crash(); c != nil {
 		b.WriteString(access(c))
 	}
+	b.WriteString(Place(frames))
+	return b.String()
+}
+
+// Place is how a title names where a crash was: " in pack ← on_route ← word", "" for no functions.
+func Place(frames []report.SignedFrame) string {
+	var b strings.Builder
 	for i := range frames[:min(len(frames), titled)] {
 		b.WriteString([]string{" in ", " ← "}[min(i, 1)])
 		b.WriteString(name(&frames[i]))

@@ -1,0 +1,76 @@
+package binaries_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/service/binaries"
+	"github.com/backsight/backsight/service/child"
+	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/packing"
+	"github.com/backsight/backsight/testdata"
+)
+
+func newFolder(t *testing.T, came func(build string)) *binaries.Folder {
+	t.Helper()
+	dir := t.TempDir()
+	d, err := db.Open(t.Context(), filepath.Join(dir, "x.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return &binaries.Folder{DB: d, Dir: child.Binaries{Dir: filepath.Join(dir, "binaries")}, Most: 1 << 20,
+		Came: func(_ context.Context, _ *sql.Tx, build string) (int, error) { came(build); return 0, nil }}
+}
+
+// TestAdd: an executable is found by its build ID, as it came and packed; who waits for it is told.
+func TestAdd(t *testing.T) {
+	server, err := testdata.Demo.ReadFile("x86_64-threads/modules/usr/bin/server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := packing.Pack(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var came []string
+	f := newFolder(t, func(build string) { came = append(came, build) })
+	for _, body := range [][]byte{server, packed} {
+		ids, err := f.Add(t.Context(), "../../server", "", bytes.NewReader(body))
+		if err != nil || len(ids) != 1 || came[len(came)-1] != ids[0] {
+			t.Fatal(ids, came, err)
+		}
+		if got, err := os.ReadFile(f.Dir.Path(ids[0], "executable")); err != nil || !bytes.Equal(got, server) {
+			t.Errorf("another file (%v)", err)
+		}
+	}
+	if _, err := f.Add(t.Context(), "", "abcd", bytes.NewReader(server)); !errors.Is(err, binaries.ErrOther) {
+		t.Errorf("another build ID: %v", err)
+	}
+	var name string
+	if err := f.DB.Read.QueryRow("SELECT name FROM binaries").Scan(&name); err != nil || name != "server" {
+		t.Errorf("%q %v", name, err)
+	}
+}
+
+// TestNone: what is no binary leaves nothing.
+func TestNone(t *testing.T) {
+	f := newFolder(t, func(string) { t.Error("something came") })
+	for what, body := range map[string]string{"text": "hello", "empty": "", "cut": "\x7fELF", "symbols": "MODULE Linux\n", "packed": "\x28\xb5\x2f\xfdx"} {
+		if _, err := f.Add(t.Context(), "x", "", strings.NewReader(body)); err == nil {
+			t.Errorf("%s was taken", what)
+		}
+	}
+	if _, err := f.Add(t.Context(), "x", "", strings.NewReader(strings.Repeat("x", 2<<20))); !errors.Is(err, packing.ErrLarge) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(f.Dir.Dir); len(left) != 0 || err != nil {
+		t.Errorf("left: %v %v", left, err)
+	}
+}

@@ -1,0 +1,158 @@
+// Package db opens the service's database, one SQLite file that one process has at a time, and brings its tables up to date.
+//
+// Statements have numbered parameters ($1, $2) and ON CONFLICT, which PostgreSQL understands too: what is SQLite's alone is this
+// package and the search table.
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+)
+
+// ErrBusy says that another process has the database.
+var ErrBusy = errors.New("another process has this database")
+
+// readers bounds connections that only read.
+const readers = 4
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// DB is an open database. Write has one connection, so a transaction on it waits for the one before; whoever has one must not ask
+// Write for another. Read sees what was committed, and refuses to write.
+type DB struct {
+	Write, Read *sql.DB
+	lock        *os.File
+}
+
+// Open opens or makes the database of a path, with all its tables.
+func Open(ctx context.Context, path string) (*DB, error) {
+	lock, err := own(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{lock: lock}
+	if d.Write, err = pool(path, 1, "_txlock=immediate"); err == nil {
+		err = migrate(ctx, d.Write)
+	}
+	if err == nil {
+		d.Read, err = pool(path, readers, "_pragma=query_only(1)")
+	}
+	if Full(err) {
+		err = fmt.Errorf("the disk is full: %w", err)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
+	}
+	return d, nil
+}
+
+// own locks a file until the process ends.
+func own(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrBusy), f.Close())
+	}
+	return f, nil
+}
+
+// pool opens so many connections. A commit is on the disk when it returns: synchronous=FULL (sqlite.org/pragma.html, WAL with
+// NORMAL may lose the last ones when power goes).
+func pool(path string, most int, more string) (*sql.DB, error) {
+	const common = "_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)" +
+		"&_pragma=cache_size(-16384)&_pragma=journal_size_limit(67108864)"
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+common+"&"+more)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, nil
+}
+
+// migrate makes the tables of the queue, then ours.
+func migrate(ctx context.Context, db *sql.DB) error {
+	queue, err := rivermigrate.New(riversqlite.New(db), nil)
+	if err != nil {
+		return err
+	}
+	if _, err = queue.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return err
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	ours, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	if err != nil {
+		return err
+	}
+	_, err = ours.Up(ctx)
+	return err
+}
+
+// Close closes the database and lets others have it.
+func (d *DB) Close() error {
+	var errs []error
+	for _, pool := range []*sql.DB{d.Read, d.Write} {
+		if pool != nil {
+			errs = append(errs, pool.Close())
+		}
+	}
+	return errors.Join(append(errs, d.lock.Close())...)
+}
+
+// Tx runs f in a transaction that writes. f's error undoes it.
+func (d *DB) Tx(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := d.Write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Copy writes a copy of what was committed to a database into a file that is not there yet, while a process may have it.
+func Copy(ctx context.Context, path, to string) error {
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	from, err := pool(path, 1, "_pragma=cache_size(-2048)") // VACUUM is refused where a connection only reads
+	if err != nil {
+		return err
+	}
+	_, err = from.ExecContext(ctx, "VACUUM INTO $1", to)
+	return errors.Join(err, from.Close())
+}
+
+// Full tells whether an error says that the disk has no room.
+func Full(err error) bool {
+	const full, noShared = 13, 4874 // SQLITE_FULL, SQLITE_IOERR_SHMSIZE: sqlite.org/rescode.html
+	var e *sqlite.Error
+	return errors.Is(err, unix.ENOSPC) || errors.As(err, &e) && (e.Code()&0xff == full || e.Code() == noShared)
+}
+
+// Milli is a time as the tables have it.
+func Milli(t time.Time) int64 { return t.UnixMilli() }
+
+// Day is the day of a time as the tables have it.
+func Day(t time.Time) int64 { return t.Unix() / (24 * 60 * 60) }

@@ -1,0 +1,271 @@
+// Package inbox takes what arrives into the store and the database, many at once: the bodies of a group cost one synchronisation,
+// their rows, jobs and counts one transaction. What Add and Count return for is durable.
+//
+//	Add ─┐                 ┌─ bodies ─► store ─┐
+//	Add ─┼─► one goroutine ┤                   ├─► commit ─► all return
+//	Count┘                 └─ rows, jobs, counts ┘
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/store"
+	"github.com/google/uuid"
+)
+
+// Bounds of a group.
+const maxArrivals, maxCounts, maxGroup = 128, 4096, 64 << 20
+
+// ErrClosed says that the service is stopping.
+var ErrClosed = errors.New("the service is stopping")
+
+// Key is what a sender shows: whose project it is, and how much of it a day is taken, 0 for all.
+type Key struct {
+	Key                               string
+	Project                           int64
+	DayCaptures, DayBytes, DeviceDays int64
+}
+
+// Arrival is a capture that has arrived.
+type Arrival struct {
+	Key                      Key
+	Kind, File               string // see the captures table
+	Device, Product, Version string
+	ID                       string // the sender's own, if it has one: what it sends again has the same
+	Annotations              map[string]string
+	When                     time.Time  // 0: now
+	Log                      string     // the end of the log that came with it
+	Body                     store.Body // its Sum is that of the bytes without packing
+	Packing                  string     // "", gzip or zstd
+	Size                     int64      // without packing
+}
+
+// Count is a crash of a known group that was not sent.
+type Count struct {
+	Project, Group           int64
+	Signature                string // the key that it is known by: exact:…, stable:…
+	Device, Product, Version string
+}
+
+// Queue has jobs done later: of the captures with these numbers.
+type Queue interface {
+	Insert(ctx context.Context, tx *sql.Tx, captures []int64) error
+}
+
+// Inbox is safe for concurrent use.
+type Inbox struct {
+	db       *db.DB
+	store    store.Store
+	queue    Queue
+	arrivals chan *waiting
+	counts   chan *waitingCount
+	stop     chan struct{}
+	done     chan struct{}
+}
+
+// waiting is an arrival whose sender waits.
+type waiting struct {
+	*Arrival
+	ref      store.Ref
+	appended bool
+	name     string
+	answer   chan error
+}
+
+type waitingCount struct {
+	Count
+	answer chan error
+}
+
+// New starts an inbox, which must be closed.
+func New(d *db.DB, s store.Store, q Queue) *Inbox {
+	in := &Inbox{db: d, store: s, queue: q, arrivals: make(chan *waiting, maxArrivals), counts: make(chan *waitingCount, maxCounts),
+		stop: make(chan struct{}), done: make(chan struct{})}
+	go in.work()
+	return in
+}
+
+// Close ends the inbox when all that waits is answered. Add and Count must not be called any more.
+func (in *Inbox) Close() {
+	close(in.stop)
+	<-in.done
+}
+
+// Add keeps a capture and has it backtraced. The name is that of its report; what has arrived before keeps its name. The error is
+// store.ErrFull where there is no room. The body is read before Add returns, and not later.
+func (in *Inbox) Add(a *Arrival) (name string, err error) {
+	w := &waiting{Arrival: a, answer: make(chan error, 1)}
+	select {
+	case in.arrivals <- w:
+		err = <-w.answer
+		return w.name, err
+	case <-in.stop:
+		return "", ErrClosed
+	}
+}
+
+// Count counts a crash.
+func (in *Inbox) Count(c Count) error {
+	w := &waitingCount{c, make(chan error, 1)}
+	select {
+	case in.counts <- w:
+		return <-w.answer
+	case <-in.stop:
+		return ErrClosed
+	}
+}
+
+func (in *Inbox) work() {
+	defer close(in.done)
+	for {
+		var g group
+		select {
+		case w := <-in.arrivals:
+			g.add(w)
+		case c := <-in.counts:
+			g.counts = append(g.counts, c)
+		case <-in.stop:
+			if in.fill(&g); len(g.arrivals)+len(g.counts) == 0 {
+				return
+			}
+		}
+		in.fill(&g)
+		in.take(&g)
+	}
+}
+
+// group is what is committed at once.
+type group struct {
+	arrivals []*waiting
+	counts   []*waitingCount
+	size     int64
+}
+
+func (g *group) add(w *waiting) {
+	g.arrivals = append(g.arrivals, w)
+	g.size += w.Body.Size
+}
+
+// fill adds what waits by now: while a group is committed the next one gathers.
+func (in *Inbox) fill(g *group) {
+	for len(g.arrivals) < maxArrivals && g.size < maxGroup {
+		select {
+		case w := <-in.arrivals:
+			g.add(w)
+			continue
+		default:
+		}
+		break
+	}
+	for len(g.counts) < maxCounts {
+		select {
+		case c := <-in.counts:
+			g.counts = append(g.counts, c)
+			continue
+		default:
+		}
+		break
+	}
+}
+
+// take commits a group and answers. Where a group fails, each of it is tried alone: the others have nothing to do with what one
+// sender did.
+func (in *Inbox) take(g *group) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := in.commit(ctx, g)
+	if errors.Is(err, errVanished) {
+		err = in.commit(ctx, g)
+	}
+	if err != nil && len(g.arrivals) > 1 && !errors.Is(err, store.ErrFull) && !db.Full(err) {
+		for _, w := range g.arrivals {
+			in.take(&group{arrivals: []*waiting{w}})
+		}
+		if len(g.counts) > 0 {
+			in.take(&group{counts: g.counts})
+		}
+		return
+	}
+	if err != nil && db.Full(err) {
+		err = fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	for _, w := range g.arrivals {
+		w.answer <- err
+	}
+	for _, c := range g.counts {
+		c.answer <- err
+	}
+}
+
+func (in *Inbox) commit(ctx context.Context, g *group) error {
+	if err := in.bodies(ctx, g.arrivals); err != nil {
+		return err
+	}
+	return in.db.Tx(ctx, func(tx *sql.Tx) error {
+		rows := rows{tx: tx, now: time.Now(), used: map[usage]int64{}}
+		if err := rows.addAll(ctx, g.arrivals); err != nil {
+			return err
+		}
+		if len(rows.queued) > 0 {
+			if err := in.queue.Insert(ctx, tx, rows.queued); err != nil {
+				return err
+			}
+		}
+		return rows.count(ctx, g.counts)
+	})
+}
+
+// bodies appends those that the store does not have.
+func (in *Inbox) bodies(ctx context.Context, list []*waiting) error {
+	var bodies []store.Body
+	var of []*waiting
+	has, err := in.db.Read.PrepareContext(ctx, "SELECT 1 FROM blobs WHERE sha256 = $1")
+	if err != nil {
+		return err
+	}
+	defer has.Close()
+	seen := map[store.Sum]bool{}
+	for _, w := range list {
+		if w.appended || seen[w.Body.Sum] {
+			continue
+		}
+		var one int
+		switch err := has.QueryRowContext(ctx, w.Body.Sum[:]).Scan(&one); {
+		case errors.Is(err, sql.ErrNoRows):
+			bodies, of = append(bodies, w.Body), append(of, w)
+			seen[w.Body.Sum] = true
+		case err != nil:
+			return err
+		}
+	}
+	if len(bodies) == 0 {
+		return nil
+	}
+	refs, err := in.store.Append(ctx, bodies)
+	if err != nil {
+		return err
+	}
+	for i, w := range of {
+		w.ref, w.appended = refs[i], true
+	}
+	return nil
+}
+
+// unique is equal for what is the same capture sent again.
+func (w *waiting) unique() []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%q\x00%q\x00%x", w.Key.Project, w.Device, w.ID, w.Body.Sum))
+	return sum[:]
+}
+
+// newName is a report's: later ones are greater.
+func newName() (string, error) {
+	id, err := uuid.NewV7()
+	return hex.EncodeToString(id[:]), err
+}

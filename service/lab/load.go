@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/backsight/backsight/service/lab/fleet"
+)
+
+// bodySize is that of a capture, slow how many devices send slowly at once.
+const bodySize, slow = 200 << 10, 2000
+
+// load measures a service, which shares the processors with who sends.
+func load(ctx context.Context, program, data string, devices int, long time.Duration) error {
+	// Results are another measure: no workers.
+	s, err := fleet.Start(ctx, data+"/load", nil, program, "--workers", "0", "--connections", "5000")
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: devices}}
+	body := make([]byte, bodySize)
+	if _, err := rand.Read(body); err != nil {
+		return errors.Join(err, s.Kill())
+	}
+	before := processor(s.PID())
+	uploads, err := rate(ctx, devices, long, func(n int64) error {
+		own := bytes.Clone(body)
+		binary.LittleEndian.PutUint64(own, uint64(n))
+		return post(ctx, client, fmt.Sprintf("%s&device=box%d", s.URL, n%10_000), own)
+	})
+	fmt.Printf("uploads of 200 kB a second: %.0f (RSS %d MB); a second of a processor: %.0f\n", uploads, memory(s.PID())>>20,
+		uploads*long.Seconds()/(processor(s.PID())-before))
+	if err == nil {
+		err = offers(ctx, s, client, devices, long)
+	}
+	if err == nil {
+		err = connections(s, body)
+	}
+	if err = errors.Join(err, s.Kill()); err != nil {
+		return err
+	}
+	return backtraces(ctx, program, data+"/work", client, devices, long)
+}
+
+// rate has so many devices do something again and again, and tells how often a second it was done.
+func rate(ctx context.Context, devices int, long time.Duration, do func(n int64) error) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	var n, done atomic.Int64
+	var all sync.WaitGroup
+	errs := make([]error, devices)
+	began := time.Now()
+	for i := range devices {
+		all.Go(func() {
+			for ctx.Err() == nil && errs[i] == nil {
+				if errs[i] = do(n.Add(1)); errs[i] == nil {
+					done.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(errs...)
+}
+
+func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s", resp.Status, answer)
+	}
+	return err
+}
+
+// offers measures offers of a known group: one a request, and a hundred, as a gateway would.
+func offers(ctx context.Context, s *fleet.Service, client *http.Client, devices int, long time.Duration) error {
+	if err := fleet.Known(ctx, s, "ab"); err != nil {
+		return err
+	}
+	url := s.Base + "/api/v1/offers?key=" + s.Key
+	for _, each := range []int{1, 100} {
+		before := processor(s.PID())
+		n, err := rate(ctx, 8*devices, long, func(n int64) error {
+			list := make([]string, each)
+			for i := range list {
+				list[i] = fmt.Sprintf(`{"stable":"ab","device":"box%d","version":"2.%d"}`, (n*int64(each)+int64(i))%100_000, n%5)
+			}
+			return post(ctx, client, url, []byte("["+strings.Join(list, ",")+"]"))
+		})
+		fmt.Printf("durable offers a second, %d a request: %.0f (RSS %d MB); a second of a processor: %.0f\n", each, n*float64(each),
+			memory(s.PID())>>20, n*float64(each)*long.Seconds()/(processor(s.PID())-before))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connections has many devices send slowly at once.
+func connections(s *fleet.Service, body []byte) error {
+	address := strings.TrimPrefix(s.Base, "http://")
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	for i := range slow {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		open = append(open, c)
+		head := fmt.Sprintf("POST /api/v1/captures?key=%s&device=slow%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", s.Key, i, len(body)+1)
+		if _, err := c.Write(append([]byte(head), body...)); err != nil {
+			return err
+		}
+	}
+	most := 0
+	for range 20 {
+		most = max(most, memory(s.PID()))
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Printf("RSS under %d connections, each of which has sent all but a byte of 200 kB: %d MB\n", slow, most>>20)
+	for i, c := range open {
+		binaryOwn := []byte{byte(i)}
+		if _, err := c.Write(binaryOwn); err != nil {
+			return err
+		}
+	}
+	for range 20 {
+		most = max(most, memory(s.PID()))
+		time.Sleep(100 * time.Millisecond)
+	}
+	fmt.Printf("and when all of them are whole at once: %d MB\n", most>>20)
+	return nil
+}
+
+// backtraces measures how many captures a second have a result.
+func backtraces(ctx context.Context, program, data string, client *http.Client, devices int, long time.Duration) error {
+	s, err := fleet.Start(ctx, data, nil, program)
+	if err != nil {
+		return err
+	}
+	sent, err := rate(ctx, devices, long, func(n int64) error {
+		return post(ctx, client, fmt.Sprintf("%s&device=box%d", s.URL, n), fleet.Capture(n))
+	})
+	fmt.Printf("captures of 300 bytes a second, with workers: %.0f\n", sent)
+	if err == nil {
+		var first, last float64
+		if first, err = fleet.Results(s); err == nil {
+			time.Sleep(long)
+			last, err = fleet.Results(s)
+		}
+		fmt.Printf("captures backtraced a second: %.1f\n", (last-first)/long.Seconds())
+	}
+	return errors.Join(err, s.Kill())
+}
+
+// memory is the resident memory of a process in bytes (proc_pid_statm(5)).
+func memory(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	var size, resident int
+	_, _ = fmt.Sscan(string(b), &size, &resident) // 0, else
+	return resident * os.Getpagesize()
+}
+
+// processor is the time in seconds that a process has taken of processors (proc_pid_stat(5): utime, stime, in hundredths).
+func processor(pid int) float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	words := strings.Fields(rest)
+	if len(words) < 13 {
+		return 0
+	}
+	var user, system float64
+	_, _ = fmt.Sscan(words[11], &user) // 0, else
+	_, _ = fmt.Sscan(words[12], &system)
+	return (user + system) / 100
+}
