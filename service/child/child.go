@@ -129,32 +129,32 @@ func FailedJSON(name, why string) []byte {
 
 // writer gathers reports in both forms.
 type writer struct {
-	style      render.Style
-	json, page []byte
-	n          int
+	style            render.Style
+	json, pages      [][]byte
+	jsonLen, pageLen int
 }
 
 func (w *writer) add(r *report.Report) error {
-	if w.n++; w.n > 1 {
-		w.style.Title = fmt.Sprintf("Snapshot %d", w.n)
-		w.json = append(w.json, ",\n"...)
+	if n := len(w.json); n > 0 {
+		w.style.Title = fmt.Sprintf("Snapshot %d", n+1)
 	}
-	if w.json = render.AppendJSON(w.json, r, w.style); len(w.json) > maxReport {
+	object := render.AppendJSON(nil, r, w.style)
+	if w.jsonLen += len(object); w.jsonLen > maxReport {
 		return errors.New("the report is too long")
 	}
-	if len(w.page) <= maxPage {
-		w.page = render.AppendPage(w.page, r, w.style)
+	w.json = append(w.json, object)
+	if w.pageLen <= maxPage {
+		page := render.AppendPage(nil, r, w.style)
+		w.pages, w.pageLen = append(w.pages, page), w.pageLen+len(page)
 	}
 	return nil
 }
 
 func (w *writer) result() (r Result) {
-	if r.JSON = w.json; w.n != 1 {
-		r.JSON = append(append([]byte("[\n"), w.json...), "]\n"...)
-	}
-	if w.n > 0 && len(w.page) <= maxPage {
-		r.Page = append(render.AppendPageHead(nil, "Backtraces of "+w.style.Capture), w.page...)
-		r.Page = render.AppendPageTail(r.Page)
+	form, page := render.JSONForm(), render.PageForm()
+	r.JSON = form.Join("", w.json)
+	if len(w.pages) > 0 && w.pageLen <= maxPage {
+		r.Page = page.Join("Backtraces of "+w.style.Capture, w.pages)
 	}
 	return r
 }
