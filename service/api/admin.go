@@ -75,7 +75,7 @@ func (d *Data) RevokeKey(ctx context.Context, by auth.User, key string) error {
 // NewProject makes a project.
 func (d *Data) NewProject(ctx context.Context, by auth.User, name string) error {
 	if name == "" || len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
-		return fmt.Errorf("%w: a project's name has 1 to 64 of a–z, 0–9, - _ .", ErrWrong)
+		return fmt.Errorf("%w: a project's name has 1 to 64 of a–z, 0–9 and - _ . only", ErrWrong)
 	}
 	return d.exec(ctx, by, "new project", name, "", "INSERT INTO projects (name, created) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, db.Milli(d.now()))
 }

@@ -277,7 +277,7 @@ func (q *query) term(term string) error {
 		return q.time(field, exact)
 	default:
 		if before := q.terms[field]; before != "" && before != exact {
-			return fmt.Errorf("%w: two times %s:", ErrSearch, field)
+			return fmt.Errorf("%w: %s: stands twice", ErrSearch, field)
 		}
 		q.terms[field] = exact
 	}

@@ -33,7 +33,6 @@ type service struct {
 	*httptest.Server
 	db    *db.DB
 	users *auth.Users
-	admin auth.User
 	got   string // what was uploaded
 }
 
