@@ -48,7 +48,8 @@ func CountedOf(ctx context.Context, tx *sql.Tx, c Count, devices int) (regressed
 		return false, err
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE groups SET count = count + $1, devices = devices + $2, first_seen = min(first_seen, $3),"+
-		" last_seen = max(last_seen, $3), last_version = $4, state = $5 WHERE id = $6", c.N, devices, c.When, g.lastVersion, g.state, c.Group)
+		" first_version = CASE WHEN $1 > 0 AND $3 < first_seen THEN $4 ELSE first_version END,"+ // captures are backtraced in any order
+		" last_seen = max(last_seen, $3), last_version = $5, state = $6 WHERE id = $7", c.N, devices, c.When, c.Version, g.lastVersion, g.state, c.Group)
 	if err == nil && regressed {
 		err = event(ctx, tx, Event{Project: c.Project, Group: c.Group, Kind: Regressed, Detail: c.Version, Time: c.When})
 	}

@@ -122,6 +122,10 @@ func TestAssign(t *testing.T) {
 	if got := f.one("SELECT group_concat(kind || group_id) FROM group_events"); got != fmt.Sprintf("new%d,new%d", a.Group, d.Group) {
 		t.Error(got)
 	}
+	f.crash("box4", "2.0", 0, "1", "a", "pack", "on_route", "main") // arrived first, backtraced last
+	if got := f.one(all, a.Group); got != "4 3 2.0…2.2 0–3" {
+		t.Error(got)
+	}
 }
 
 // What has no frame that is sure enough goes by what happened, to which program.
