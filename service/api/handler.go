@@ -119,6 +119,14 @@ func id(r *http.Request) (int64, error) {
 	return n, nil
 }
 
+// numbered is what a request says of the thing whose number its path has.
+func numbered[T any](r *http.Request) (n int64, body T, err error) {
+	if n, err = id(r); err == nil {
+		body, err = read[T](r)
+	}
+	return n, body, err
+}
+
 // read reads a request's body.
 func read[T any](r *http.Request) (v T, err error) {
 	d := json.NewDecoder(r.Body)
@@ -163,11 +171,7 @@ func (s *Server) group(r *http.Request) (any, error) {
 }
 
 func (s *Server) decide(r *http.Request) (any, error) {
-	n, err := id(r)
-	if err != nil {
-		return nil, err
-	}
-	d, err := read[Decision](r)
+	n, d, err := numbered[Decision](r)
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +182,7 @@ func (s *Server) decide(r *http.Request) (any, error) {
 }
 
 func (s *Server) merge(r *http.Request) (any, error) {
-	n, err := id(r)
-	if err != nil {
-		return nil, err
-	}
-	to, err := read[struct{ Into int64 }](r)
+	n, to, err := numbered[struct{ Into int64 }](r)
 	if err != nil {
 		return nil, err
 	}
@@ -201,11 +201,7 @@ func (s *Server) merges(r *http.Request) (any, error) {
 }
 
 func (s *Server) proposal(r *http.Request) (any, error) {
-	n, err := id(r)
-	if err != nil {
-		return nil, err
-	}
-	what, err := read[struct{ Take bool }](r)
+	n, what, err := numbered[struct{ Take bool }](r)
 	if err != nil {
 		return nil, err
 	}
