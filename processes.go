@@ -12,6 +12,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/goroutines"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -234,4 +236,16 @@ func (b *Backtrace) enter(kernel *Backtrace) {
 	}
 	b.Doubt = cmp.Or(b.Doubt, kernel.Doubt)
 	b.Overwritten = cmp.Or(b.Overwritten, kernel.Overwritten)
+}
+
+// Goroutines makes the goroutines of a snapshot's Go programs threads of it, stripped programs' too: target.Task.Goroutine says which is
+// which. A thread of the system that runs a goroutine becomes that goroutine, one of the runtime that runs none is left out. The error
+// is that of a file that cannot be read any more.
+func Goroutines(ctx context.Context, snap *target.Snapshot) error {
+	release, err := hold(snap)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return blame(snap, mapped.Guard(func() { goroutines.Add(ctx, snap) }))
 }
