@@ -39,7 +39,7 @@ func stopped(img *image.Image, threads, depth, modules int) *target.Snapshot {
 	}
 	var b target.Builder
 	for i := range threads {
-		sp := uint64(1<<40 + i*stacksApart)
+		sp := uint64(1)<<40 + uint64(i)*stacksApart
 		var stack []byte
 		for k := range depth {
 			stack = binary.LittleEndian.AppendUint64(stack, sp+uint64(16*(k+1)))
