@@ -175,8 +175,8 @@ func (s *service) has(what, text string, want ...string) {
 
 // fleet lets three crashes of two groups come in.
 func (s *service) fleet() (a, b int64) {
-	a = s.crash(1, "box1", "2.1", "SIGSEGV in pack ← <i>on_route</i>", "1", "a", "pack", "on_route", "main")
-	s.crash(2, "box2", "2.2", "SIGSEGV in pack ← <i>on_route</i>", "1", "a", "pack", "on_route", "main")
+	a = s.crash(1, "box1", "2.2", "SIGSEGV in pack ← <i>on_route</i>", "1", "a", "pack", "on_route", "main")
+	s.crash(2, "box2", "2.1", "SIGSEGV in pack ← <i>on_route</i>", "1", "a", "pack", "on_route", "main")
 	b = s.crash(3, "box2", "2.2", "SIGSEGV in pack ← dispatch", "2", "b", "pack", "on_route", "dispatch", "main")
 	return a, b
 }
