@@ -22,7 +22,13 @@ import (
 // What a pattern begins with may stand behind blanks, and blanks may stand behind the end.
 //
 // It is compiled when a line is first compared with it: most captures are no texts.
-type pattern struct{ compiled func() *compiled }
+type pattern struct{ *lazy }
+
+type lazy struct {
+	text string
+	once sync.Once
+	is   *compiled
+}
 
 // compiled is a pattern as lines are compared with it.
 type compiled struct {
@@ -41,8 +47,11 @@ type step struct {
 }
 
 // compile makes a pattern of its text.
-func compile(text string) pattern {
-	return pattern{sync.OnceValue(func() *compiled { return newCompiled(text) })}
+func compile(text string) pattern { return pattern{&lazy{text: text}} }
+
+func (l *lazy) compiled() *compiled {
+	l.once.Do(func() { l.is = newCompiled(l.text) })
+	return l.is
 }
 
 func newCompiled(text string) *compiled {
