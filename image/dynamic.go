@@ -17,6 +17,25 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 	return "", false
 }
 
+// definer is an importer that knows which of its imports the image defines itself.
+type definer interface {
+	Defined(addr uint64) (s Symbol, imported, ok bool)
+}
+
+// OwnImport is the image's own symbol that Import names for the word at an image address: libraries call what they export
+// through their GOT, where another module may put its symbol of that name. imported is what Import tells; ok is false where
+// the image has no such symbol. Addresses are image addresses.
+func (img *Image) OwnImport(addr uint64) (s Symbol, imported, ok bool) {
+	if d, is := ContainerAs[definer](img.container); is {
+		return d.Defined(addr)
+	}
+	name, imported := img.Import(addr)
+	if imported {
+		s, ok = img.Symbols.Named(name)
+	}
+	return s, imported, ok
+}
+
 // linked is a Container that knows which words of writable memory the program does not write.
 type linked interface {
 	Linked(addr uint64) bool
@@ -89,8 +108,7 @@ func (img *Image) LoadedWord(addr uint64) (value uint64, ok bool) {
 			return v, true
 		}
 	}
-	if name, imported := img.Import(addr); imported {
-		s, defined := img.Symbols.Named(name)
+	if s, imported, defined := img.OwnImport(addr); imported {
 		if img.Arch.ISABit {
 			s.Addr |= uint64(s.Mode)
 		}

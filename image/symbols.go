@@ -57,7 +57,6 @@ func (s Symbols) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) b
 
 // starter is a Container that knows where all functions begin.
 type starter interface {
-	FunctionAt(addr uint64) (lo, hi uint64, ok bool)
 	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
 }
 
@@ -69,12 +68,16 @@ func (s Symbols) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) boo
 	return is && list.FunctionStarts(yield)
 }
 
-// FunctionAt bounds the function of an address by the list of FunctionStarts: lo is its first
-// address, hi that of the next function. ok is false where there is no such list, or where addr
-// lies before the first function.
-func (s Symbols) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
-	if list, is := ContainerAs[starter](s.container); is {
-		return list.FunctionAt(addr)
+// bounder is a Container that knows where functions end.
+type bounder interface {
+	FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool)
+}
+
+// FunctionAt bounds the function of an address: by a symbol with a size (ELF), or by the list of FunctionStarts, where hi is the first
+// address of the next function. ok is false where neither has the address. It builds no strings.
+func (s Symbols) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool) {
+	if c, is := ContainerAs[bounder](s.container); is {
+		return c.FunctionAt(addr)
 	}
-	return 0, 0, false
+	return 0, 0, 0, false
 }

@@ -105,7 +105,7 @@ const padding = 64
 
 // sized tells whether the function at addr has size bytes, as far as that is known.
 func sized(img *image.Image, addr, size uint64) bool {
-	lo, hi, ok := img.Symbols.FunctionAt(addr)
+	lo, hi, _, ok := img.Symbols.FunctionAt(addr)
 	return !ok || hi-lo <= size && size < hi-lo+padding || size <= hi-lo
 }
 

@@ -75,10 +75,6 @@ func (f *Effects) ownImport(at disasm.Addr) (disasm.Addr, bool) {
 	if !ok {
 		return disasm.Addr{}, false
 	}
-	name, ok := f.code.Img.Import(slot)
-	if !ok {
-		return disasm.Addr{}, false
-	}
-	s, ok := f.code.Img.Symbols.Named(name)
+	s, _, ok := f.code.Img.OwnImport(slot)
 	return disasm.Addr{PC: s.Addr, Mode: s.Mode}, ok && s.Addr != at.PC && f.code.Has(s.Addr)
 }

@@ -26,7 +26,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		e.noteTarget(st, t, target, known)
 	}
 	e.noteCall(st, &e.an.conv, known && disasm.ReadsPC(e.an.Code, target))
-	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
+	if e.graph.noReturn[t.pc] || e.an.Entries.EndsBehind(t.pc, t.behind()) {
 		noteLastCall(e, st, t, target, known)
 		return
 	}
@@ -119,7 +119,7 @@ func (e *explorer) jumps(st *absint.State, t *transfer) {
 func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
 	gone := to.PC != e.Entry.PC && st.FrameGone(e.an.Arch)
 	switch {
-	case gone && (e.an.Entries.IsEntry(to) || e.an.stubOutside(e.Entry, to)):
+	case gone && (e.an.stubOutside(e.Entry, to) || e.an.Entries.IsEntry(to)):
 		e.Balanced = e.Balanced || st.FrameRestored(e.an.Arch)
 		if !slices.Contains(e.Tails, to) {
 			e.Tails = append(e.Tails, to)
@@ -136,11 +136,8 @@ func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
 // function at entry: libcrypto calls malloc by the jump at the end of CRYPTO_malloc alone. MIPS has stubs that
 // bind lazily: libstdc++'s operator delete ends in a jump to that of free.
 func (an *Analysis) stubOutside(entry, to disasm.Addr) bool {
-	if to.PC >= entry.PC && to.PC < an.Entries.Next(entry.PC, entry.PC) {
-		return false
-	}
 	_, ok := an.Callees.StubSlot(to)
-	return ok || an.Callees.BindsLazily(to)
+	return (ok || an.Callees.BindsLazily(to)) && (to.PC < entry.PC || to.PC >= an.Entries.Next(entry.PC, entry.PC))
 }
 
 // returns implements successors: control goes to the address that v stands for.
@@ -158,7 +155,10 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		}
 	case v.Kind == absint.Constant:
 		to, ok := e.m.CodeAt(v)
-		if ok {
+		switch {
+		case ok && to == t.behind(): // a PLT stub, before its import is bound
+			e.graph.propagate(to, st, edgeJump, 0)
+		case ok:
 			e.jumpTo(st, to)
 		}
 		e.Complete = e.Complete && ok

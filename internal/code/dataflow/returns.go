@@ -199,7 +199,7 @@ func (s *pathSearch) calls(st *absint.State, t *transfer) {
 		s.fork(st, target, s.path.calls)
 		return
 	}
-	if s.an.Callees.CallNeverReturns(&s.m, st, t.In, target, known) || s.an.Entries.IsEntry(t.behind()) {
+	if s.an.Callees.CallNeverReturns(&s.m, st, t.In, target, known) || s.an.Entries.EndsBehind(t.pc, t.behind()) {
 		return
 	}
 	s.an.applyCall(&s.m, st, t, target, known)

@@ -127,11 +127,28 @@ func (e *Entries) Possible() []uint64 {
 }
 
 // IsEntry tells whether a function certainly begins at a place.
-func (e *Entries) IsEntry(at disasm.Addr) bool { return e.around(at.PC).certain().entries.has(at) }
+func (e *Entries) IsEntry(at disasm.Addr) bool {
+	if start, ok := e.InSymbol(at.PC); ok {
+		return start == at
+	}
+	return e.around(at.PC).certain().entries.has(at)
+}
 
-// Next is the address of the first certain entry above pc that is not self; without one,
-// the end of pc's segment.
+// EndsBehind tells whether the function of an instruction at pc ends in front of the next: the symbol does that has the instruction,
+// or a function certainly begins at the next.
+func (e *Entries) EndsBehind(pc uint64, next disasm.Addr) bool {
+	if _, hi, _, ok := e.code.Img.Symbols.FunctionAt(pc); ok {
+		return next.PC >= hi
+	}
+	return e.IsEntry(next)
+}
+
+// Next is where the symbol ends that has pc; without one, the address of the first certain entry above pc that is
+// not self; without one, the end of pc's segment.
 func (e *Entries) Next(pc, self uint64) uint64 {
+	if _, hi, _, ok := e.code.Img.Symbols.FunctionAt(pc); ok {
+		return hi
+	}
 	if next, ok := e.around(pc).certain().entries.next(pc, self); ok {
 		return next
 	}
@@ -149,8 +166,11 @@ const (
 )
 
 // Below are the addresses of the nearest certain entries at or below a place and of its
-// mode, nearest first.
+// mode, nearest first: one where a symbol has the place.
 func (e *Entries) Below(at disasm.Addr) []uint64 {
+	if start, ok := e.InSymbol(at.PC); ok && start.Mode == at.Mode {
+		return []uint64{start.PC}
+	}
 	return e.around(at.PC).certain().entries.below(at, nearEntries)
 }
 
@@ -159,18 +179,18 @@ func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
 	return e.near(at).entries.below(e.code, at, nearCandidates)
 }
 
-// PointedBelow is Below for the places that data points to; empty where tables list the function.
+// PointedBelow is Below for the places that data points to; empty where the file declares the function.
 func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
-	if e.Lists(at.PC) {
+	if e.Declares(at.PC) {
 		return nil
 	}
 	return e.undeclared.pointed().below(at, nearPointed)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the
-// highest address where there is none, or where tables list the function.
+// highest address where there is none, or where the file declares the function.
 func (e *Entries) NextPointer(pc uint64) uint64 {
-	if e.Lists(pc) {
+	if e.Declares(pc) {
 		return ^uint64(0)
 	}
 	if next, ok := e.undeclared.pointed().next(pc+1, pc); ok {
@@ -236,6 +256,19 @@ func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 
 // Lists tells whether unwind tables, which list all functions but few, list that of a place.
 func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
+
+// Declares tells whether the file says of which function a place is: unwind tables list the function, or it has a symbol with a
+// size. V8's builtins have such symbols, and no unwind tables.
+func (e *Entries) Declares(pc uint64) bool {
+	_, named := e.InSymbol(pc)
+	return named || e.Lists(pc)
+}
+
+// InSymbol is where the function begins that a symbol with a size says a place is of; false where no symbol does.
+func (e *Entries) InSymbol(pc uint64) (start disasm.Addr, ok bool) {
+	lo, _, mode, ok := e.code.Img.Symbols.FunctionAt(pc)
+	return disasm.Addr{PC: lo, Mode: mode}, ok
+}
 
 // AllListed tells whether unwind tables list all functions of the image but few.
 func (e *Entries) AllListed() bool { return e.listed.certain().all }

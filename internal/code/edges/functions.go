@@ -102,10 +102,13 @@ func (p place) holding() *dataflow.Function {
 // on, whatever seems to point there.
 func (g *Graph) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool {
 	p, ok := g.in(m, pc, mode)
-	switch {
-	case !ok:
+	if !ok {
 		return false
-	case p.Entries.IsEntry(p.at):
+	}
+	if start, ok := p.Entries.InSymbol(p.at.PC); ok && start.PC != p.at.PC {
+		return false
+	}
+	if p.Entries.IsEntry(p.at) {
 		return p.mayNotReturn(m, site)
 	}
 	// Whose address is taken only a pass through all code tells: not asked where a function

@@ -19,23 +19,26 @@ type extent struct {
 	first   uint64 // where the next function begins, as far as known
 	limit   uint64 // behind the last place where the function can be
 	cut     bool   // the function ends where another one begins
+	named   bool   // a symbol has the function's size
 }
 
 // reset makes x the extent of the function at an entry. The extent may reach over a few further
-// entries, for those may be false.
+// entries, for those may be false, unless a symbol has the function's size.
 func (x *extent) reset(entry disasm.Addr) {
 	x.entry, x.mode, x.cut = entry.PC, entry.Mode, false
 	x.first = x.entries.Next(x.entry, x.entry)
 	x.limit = x.first
-	for range maxEntries {
-		x.limit = x.entries.Next(x.limit, x.entry)
+	if _, x.named = x.entries.InSymbol(x.entry); !x.named {
+		for range maxEntries {
+			x.limit = x.entries.Next(x.limit, x.entry)
+		}
 	}
 	x.limit = min(x.limit, x.entry+maxSpan)
 }
 
-// isEntry tells whether a function begins at a place behind the entry.
+// isEntry tells whether another function begins at a place behind the entry, or filler in front of another one.
 func (x *extent) isEntry(pc uint64) bool {
-	return pc >= x.first && x.entries.IsEntry(disasm.Addr{PC: pc, Mode: x.mode})
+	return pc >= x.first && (x.named || x.entries.IsEntry(disasm.Addr{PC: pc, Mode: x.mode}))
 }
 
 // ends tells whether the function ends in front of a place.

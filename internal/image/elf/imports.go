@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 )
@@ -39,20 +40,41 @@ type slot struct {
 // Import names what the dynamic linker stores at addr.
 func (c *container) Import(addr uint64) (string, bool) {
 	m := importsIn(c)
+	s, ok := m.symbol(addr)
+	if !ok {
+		return "", false
+	}
+	name := m.syms.name(&s)
+	return name, name != ""
+}
+
+// Defined implements what image.OwnImport asks: a symbol that relocations name, and the file has.
+func (c *container) Defined(addr uint64) (own image.Symbol, imported, ok bool) {
+	m := importsIn(c)
+	s, ok := m.symbol(addr)
+	if !ok || !m.syms.hasName(&s) {
+		return own, false, false
+	}
+	if !m.syms.isDefined(&s) {
+		return own, true, false
+	}
+	return m.syms.symbol(&s), true, true
+}
+
+// symbol is the symbol whose address the dynamic linker stores at addr.
+func (m *imports) symbol(addr uint64) (sym, bool) {
 	i, ok := m.got.symbol(addr)
 	if !ok {
 		n, found := slices.BinarySearchFunc(m.slots, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
 		if !found {
-			return "", false
+			return sym{}, false
 		}
 		i = m.slots[n].sym
 	}
 	if uint64(i) >= uint64(m.syms.len()) {
-		return "", false
+		return sym{}, false
 	}
-	s := m.syms.at(int(i))
-	name := m.syms.name(&s)
-	return name, name != ""
+	return m.syms.at(int(i)), true
 }
 
 // importsIn are the imports of a container, found when first asked for.

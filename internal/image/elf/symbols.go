@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -69,6 +70,16 @@ func (all *symbols) SymbolAt(addr uint64) (image.Symbol, bool) {
 	return t.symbol(&s), true
 }
 
+// FunctionAt bounds the function of addr by its symbol, where that has a size.
+func (all *symbols) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool) {
+	t, s, ok := all.covering(addr)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	lo, mode = t.code(&s)
+	return lo, lo + s.size, mode, addr-lo < s.size
+}
+
 // covering finds the function symbol that covers addr: without the index at first.
 func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
 	if all.scans.Add(1) > maxScans {
@@ -135,6 +146,9 @@ func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
 		return best, false
 	}
 	tables := all.tables()
+	if !slices.ContainsFunc(tables, func(t symtab) bool { return t.mayHave(name) }) {
+		return best, false
+	}
 	if all.named.Add(1) > maxNamed {
 		all.namesOnce.Do(func() { all.byName = newNames(tables) })
 		if ref := all.byName.refs[all.byName.slot([]byte(name))]; ref != noRef {

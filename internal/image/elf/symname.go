@@ -39,6 +39,23 @@ func (t *symtab) named(s *sym, name string) bool {
 	return len(b) > len(name) && (b[len(name)] == 0 || b[len(name)] == '@') && string(b[:len(name)]) == name
 }
 
+// mayHave is false where the strings lack the name: no image but libc's has __abort_msg. The end of the name is looked for, from
+// a byte on that is rare among the first strings: bytes.Index goes from one such byte to the next.
+func (t *symtab) mayHave(name string) bool {
+	const some = 4 << 10 // bytes
+	var times [256]int
+	for _, c := range t.str[:min(len(t.str), some)] {
+		times[c]++
+	}
+	from := 0
+	for i := range len(name) / 2 {
+		if times[name[i]] < times[name[from]] {
+			from = i
+		}
+	}
+	return bytes.Contains(t.str, []byte(name[from:]))
+}
+
 // maxAlias bounds what is read of the names of aliases, which are compared many times.
 const maxAlias = 256
 

@@ -87,7 +87,7 @@ func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
 	}
 	t := c.tables()
 	e, ok := c.names.at(&t, addr)
-	if start, _, listed := c.FunctionAt(addr); !ok || listed && start > e.addr {
+	if start, _, _, listed := c.FunctionAt(addr); !ok || listed && start > e.addr {
 		return image.Symbol{}, false
 	}
 	if in, ok := c.main.sectionAt(addr); ok && e.addr < in.addr {

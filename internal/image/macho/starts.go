@@ -57,7 +57,7 @@ func (c *container) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) 
 }
 
 // FunctionAt is from the last listed start at or below an address to the next.
-func (c *container) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
+func (c *container) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool) {
 	list := c.starts.of(c.main)
 	last := addr
 	if c.img.Arch.ISABit {
@@ -68,12 +68,12 @@ func (c *container) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
 		i++
 	}
 	if i == 0 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
-	lo, _ = c.img.Arch.SplitCode(list[i-1])
+	lo, mode = c.img.Arch.SplitCode(list[i-1])
 	hi = ^uint64(0)
 	if i < len(list) {
 		hi, _ = c.img.Arch.SplitCode(list[i])
 	}
-	return lo, hi, true
+	return lo, hi, mode, true
 }

@@ -1,7 +1,6 @@
 package elfcore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -31,10 +30,6 @@ func (f *finder) jitted() {
 	mem, w, seen := f.space.captured, uint64(f.space.arch.AddrSize), make(map[uint64]bool)
 	for _, m := range f.modules.list { // those of files; what is added follows behind
 		if m.Image == nil {
-			continue
-		}
-		names, _ := m.Image.Sections.Named(".dynstr")
-		if !bytes.Contains(names.Data, []byte(jitSymbol)) {
 			continue
 		}
 		sym, ok := m.Image.Symbols.Named(jitSymbol)

@@ -106,7 +106,7 @@ func (k *binary) bySymbols() (bias uint64, ok bool) {
 			lo, hi = f.Addr-sym.Addr-f.FuncOffset, f.Addr-sym.Addr-f.FuncOffset
 			continue
 		}
-		from, to, sized := k.img.Symbols.FunctionAt(sym.Addr)
+		from, to, _, sized := k.img.Symbols.FunctionAt(sym.Addr)
 		if sized && f.Addr >= to {
 			lo, hi = max(lo, f.Addr-to), min(hi, f.Addr-from)
 		}

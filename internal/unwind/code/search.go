@@ -2,6 +2,7 @@ package code
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
@@ -151,7 +152,7 @@ func (s *search) fromEntries() {
 			break
 		}
 	}
-	if s.settled() || s.otherStack {
+	if s.settled() || s.otherStack || s.whole() {
 		return
 	}
 	// Dozens of labels of jump tables may lie between the function's entry and the point, and
@@ -178,6 +179,17 @@ func (s *search) fromEntries() {
 func (s *search) settled() bool {
 	const confirmed = unwind.FromEntry | unwind.Agreed
 	return s.outermost || len(s.forward) > 0 && s.forward[0].Flags&confirmed == confirmed
+}
+
+// whole tells whether control comes to the point from where a symbol with a size says that the point's function begins. No
+// label within the function is a better entry, and no jump from far away: those lead to what GCC and Clang name f.cold.
+// V8's InterpreterEntryTrampoline pops as many arguments as a register says, so that no way out confirms its rule.
+func (s *search) whole() bool {
+	if len(s.forward) == 0 || s.forward[0].fn == nil {
+		return false
+	}
+	sym, ok := s.prog.Code.Img.Symbols.At(s.at.Site)
+	return ok && s.at.Site-sym.Addr < sym.Size && sym.Addr == s.forward[0].fn.Entry.PC && !strings.Contains(sym.Name, ".cold")
 }
 
 // sound tells whether the search has found a sound candidate.

@@ -19,7 +19,7 @@ func (Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule
 	compactunwind.Of(img).Entries(func(e compactunwind.Entry) bool {
 		for lo := max(e.Lo, done); lo < e.Hi; {
 			hi := e.Hi
-			if _, next, ok := img.Symbols.FunctionAt(lo); ok {
+			if _, next, _, ok := img.Symbols.FunctionAt(lo); ok {
 				hi = min(hi, next)
 			}
 			rule.Reset()

@@ -63,7 +63,7 @@ type function struct {
 // the linker's list of functions states.
 func newFunction(img *image.Image, e *compactunwind.Entry, pc uint64, out *unwind.Rule) *function {
 	out.Start = e.Lo
-	if lo, _, ok := img.Symbols.FunctionAt(pc); ok && lo >= e.Lo {
+	if lo, _, _, ok := img.Symbols.FunctionAt(pc); ok && lo >= e.Lo {
 		out.Start, out.Flags = lo, out.Flags|unwind.StartStated
 	}
 	return &function{img: img, arch: img.Arch, start: out.Start, out: out}

@@ -53,7 +53,7 @@ func functionOf(img *image.Image) image.Range {
 		}
 		const longest = 512 // bytes; the longest known has some 200
 		end := sym.Addr + longest
-		if _, hi, ok := img.Symbols.FunctionAt(sym.Addr); ok {
+		if _, hi, _, ok := img.Symbols.FunctionAt(sym.Addr); ok {
 			end = min(end, hi)
 		}
 		return image.Range{Addr: sym.Addr, Size: end - sym.Addr}
