@@ -57,14 +57,17 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	if names != nil {
 		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
-	n := namer{arch: snap.Arch, names: names, made: snap.Made}
+	n := namer{snap: snap, names: names, made: snap.Made}
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten, Kernel: t.Kernel,
 			Frames: n.named(ctx, t), Created: created(snap, t.Thread, names)}
 	}
 	if err == nil {
-		fault := mapped.Guard(func() { giveReasons(snap, r) })
+		fault := mapped.Guard(func() {
+			n.addTailCallers(ctx, r)
+			giveReasons(snap, r)
+		})
 		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
 	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
@@ -135,7 +138,7 @@ type place struct {
 
 // namer names frames. A place that many frames are at is looked up once.
 type namer struct {
-	arch    *cpu.Arch
+	snap    *target.Snapshot
 	names   Symbolizer // nil: no frame has a name
 	made    func(addr uint64) (name string, entry uint64, ok bool)
 	known   map[place]*symbol.Location
@@ -154,7 +157,7 @@ func (n *namer) named(ctx context.Context, t *Backtrace) []report.Frame {
 			d.Size, d.HasSize = size, true
 		}
 		if f.Module != nil && n.names != nil && ctx.Err() == nil {
-			f.Location = n.at(place{f.Module, lookedUp(n.arch, f.Frame)})
+			f.Location = n.at(place{f.Module, lookedUp(n.snap.Arch, f.Frame)})
 		}
 		if f.Function == "" && n.names != nil {
 			f.Location = cmp.Or(t.listedName(i), n.madeName(f.Frame), &n.unknown)

@@ -49,10 +49,16 @@ func appendFrame(dst []byte, v *frameView) []byte {
 	for _, in := range v.Inlines {
 		dst = appendMarkup(dst, ` <i title="{}">← {}</i>`, in.Place, in.Name)
 	}
+	if v.TailCaller != "" {
+		dst = appendMarkup(dst, ` <i title="{}, which left the stack by a jump">tail call</i>`, v.TailCaller)
+	}
 	dst = appendMarkup(dst, `</span><span class="place">{}</span><span class="trust">{}</span></summary>`+"\n", v.Place, v.Tag)
 	dst = appendMarkup(dst, `<dl><dt>address<dd class="hex">{}`, v.PC)
 	if v.Function != "" {
 		dst = appendMarkup(dst, "<dt>function<dd>{}", v.Function)
+	}
+	if v.TailCaller != "" {
+		dst = appendMarkup(dst, "<dt>tail-called by<dd>{}", v.TailCaller)
 	}
 	if v.CFA != "" {
 		dst = appendMarkup(dst, `<dt>CFA<dd class="hex">{}`, v.CFA)

@@ -171,6 +171,9 @@ func (e *threadEncoder) evidence(w *frameEncoder, n int, further uint64) {
 		e.string(c)
 	}
 	e.close(']')
+	if l := tailCaller(f); l != nil {
+		e.member("tail_caller", l.Function)
+	}
 	w.excerpts(e.arch)
 	if e.t.Tried != nil && further == 0 {
 		writeAttempts(e.encoder, e.t.Tried[n])

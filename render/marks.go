@@ -9,10 +9,11 @@ import (
 
 // What the marks of doubt mean.
 const (
-	meansCertain = "given that memory holds what the program wrote there, no other frame can stand here"
-	meansLikely  = "nothing speaks against the frame, but what would prove it is missing"
-	meansGuess   = "a guess: other frames may stand here as well"
-	meansSeveral = "a guess: several callers fit what was captured, this is one of them"
+	meansCertain  = "given that memory holds what the program wrote there, no other frame can stand here"
+	meansLikely   = "nothing speaks against the frame, but what would prove it is missing"
+	meansGuess    = "a guess: other frames may stand here as well"
+	meansTailCall = "the next frame called this function, which ended in a jump to the function above: it has no frame"
+	meansSeveral  = "a guess: several callers fit what was captured, this is one of them"
 )
 
 // term is a mark of a backtrace, and what that means.
@@ -31,6 +32,7 @@ func marks() []section {
 		{"likely", meansLikely},
 		{"?", meansGuess},
 		{"one of several", meansSeveral},
+		{"(tail call)", meansTailCall},
 	}}
 	found := section{title: "How a frame was found, where it is not certain or has no name: [code], [scan?]"}
 	for _, m := range unwind.Methods() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -114,7 +115,8 @@ func (t *frameTable) layout() {
 	}
 }
 
-// rows are the lines of a frame: the functions inlined there, innermost first, and the frame's own.
+// rows are the lines of a frame: the functions inlined there, innermost first, the frame's own, and the function that left by a
+// tail call.
 func (t *frameTable) rows(f *report.Frame) iter.Seq[row] {
 	return func(yield func(row) bool) {
 		r := row{pc: f.PC, noPC: !f.HasAddress()}
@@ -127,8 +129,18 @@ func (t *frameTable) rows(f *report.Frame) iter.Seq[row] {
 		}
 		r.name, r.file = Text(shortName(frameName(f), maxName))+t.arguments(f, ""), where(f)
 		r.tag, r.color = doubt(f)
-		yield(r)
+		if l := tailCaller(f); yield(r) && l != nil {
+			yield(row{noPC: true, name: Text(shortName(l.Function, maxName)) + " (tail call)", file: place(l.File, f.Dir, l.Line)})
+		}
 	}
+}
+
+// tailCaller is the function that left the stack to the frame's by a tail call, nil for none.
+func tailCaller(f *report.Frame) *symbol.Location {
+	if f.Details == nil {
+		return nil
+	}
+	return f.Details.TailCaller
 }
 
 // where is a frame's file and line, else the binary of a function's name.

@@ -37,14 +37,16 @@ type (
 	frameView struct {
 		Number                                      int
 		PC, CFA, Name, Function, Place, Module, Tag string // Function is the name in full, where Name is shorter
-		Trust, Method, Checks                       string
-		Inlines                                     []inlineView
-		Variables                                   []variableView
-		Excerpt                                     []lineView
-		Tried                                       []attemptView
+		TailCaller                                  string // left the stack to the frame's function by a jump
+		evidenceView
+		Inlines   []inlineView
+		Variables []variableView
+		Excerpt   []lineView
+		Tried     []attemptView
 	}
-	inlineView struct{ Name, Place string }
-	lineView   struct {
+	evidenceView struct{ Trust, Method, Checks string }
+	inlineView   struct{ Name, Place string }
+	lineView     struct {
 		Text string
 		Here bool
 	}
@@ -157,7 +159,7 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
 	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
-		Trust: f.Trust.String(), Method: f.Method.String() + ", " + f.Method.Means(), Checks: strings.Join(f.Checks.Means(), "; ")}
+		evidenceView: evidenceView{f.Trust.String(), f.Method.String() + ", " + f.Method.Means(), strings.Join(f.Checks.Means(), "; ")}}
 	if short := shortName(v.Name, maxName); short != v.Name {
 		v.Name, v.Function = short, v.Name
 	}
@@ -166,6 +168,9 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	}
 	if f.Module != nil {
 		v.Module = f.Module.Name
+	}
+	if l := tailCaller(f); l != nil {
+		v.TailCaller = l.Function
 	}
 	for _, in := range f.Inlines {
 		v.Inlines = append(v.Inlines, inlineView{shortName(orUnknown(in.Function), maxName), strings.TrimSpace(orUnknown(in.Function) + " " + place(in.File, f.Dir, in.Line))})

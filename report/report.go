@@ -77,6 +77,9 @@ type Details struct {
 	// CFA is not known then.
 	Size    uint64
 	HasSize bool
+	// TailCaller is the function that the call of the next frame out goes to, where that is another one than the frame's: it left
+	// the stack by a jump to the frame's function, maybe by way of others.
+	TailCaller *symbol.Location
 	// Code and Source are around the frame's CallSite.
 	Code   []Instruction
 	Source []SourceLine

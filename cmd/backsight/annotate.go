@@ -86,7 +86,7 @@ func (a *annotator) printed(p *printed) string {
 	var at uint64
 	known := false
 	if p.function != "" {
-		l, at, known = a.function(p.function, p.offset, p.size)
+		l, at, known = a.function(p.function, p.offset)
 		known = known && (l.File != "" || len(l.Inlines) > 0)
 	} else if v, err := hexNumber(p.text); err == nil {
 		l, at, known = a.address(v)

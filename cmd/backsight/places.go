@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/input/listing"
 	"github.com/backsight/backsight/symbol"
@@ -88,25 +87,15 @@ func (n *namer) address(addr uint64) (symbol.Location, uint64, bool) {
 	return symbol.Location{}, 0, false
 }
 
-// function is the place of an offset in a function, of size bytes where that is not 0.
-func (n *namer) function(name string, offset, size uint64) (l symbol.Location, at uint64, ok bool) {
+// function is the place of an offset in a function.
+func (n *namer) function(name string, offset uint64) (l symbol.Location, at uint64, ok bool) {
 	for _, m := range n.modules {
 		s, found := m.Image.Symbols.Named(name)
-		if !found || size != 0 && !sized(m.Image, s.Addr, size) {
-			continue
+		if found {
+			return n.names.Lookup(m, s.Addr+offset), s.Addr + offset, true
 		}
-		return n.names.Lookup(m, s.Addr+offset), s.Addr + offset, true
 	}
 	return l, 0, false
-}
-
-// padding is how many bytes may lie behind a function that count as its own in a kernel's texts.
-const padding = 64
-
-// sized tells whether the function at addr has size bytes, as far as that is known.
-func sized(img *image.Image, addr, size uint64) bool {
-	lo, hi, _, ok := img.Symbols.FunctionAt(addr)
-	return !ok || hi-lo <= size && size < hi-lo+padding || size <= hi-lo
 }
 
 // frame is the place of a frame that a line has.
@@ -157,7 +146,7 @@ func (n *namer) asked(text string) (l symbol.Location, at uint64, err error) {
 			l, at, _ = n.address(v)
 			return l, at, nil
 		}
-		if l, at, ok := n.function(text, 0, 0); ok {
+		if l, at, ok := n.function(text, 0); ok {
 			return l, at, nil
 		}
 		return l, 0, fmt.Errorf("%q is neither an address nor a function", text)
@@ -174,7 +163,7 @@ func (n *namer) asked(text string) (l symbol.Location, at uint64, err error) {
 	if m := n.module(name, nil, 0); m != nil {
 		return n.at(m, offset), offset, nil
 	}
-	if l, at, ok := n.function(name, offset, 0); ok {
+	if l, at, ok := n.function(name, offset); ok {
 		return l, at, nil
 	}
 	return l, 0, fmt.Errorf("%q: no binary and no function of this name", text)

@@ -7,9 +7,9 @@ import (
 
 // printed is a place as kernels and devices print places: vfs_write+0xc8/0x1e0, 0x42006e56, ffffffc008123456.
 type printed struct {
-	text         string
-	function     string // "": text is an address
-	offset, size uint64
+	text     string
+	function string // "": text is an address
+	offset   uint64
 }
 
 // printedIn are the places in a line.
@@ -53,7 +53,6 @@ func inFunction(s string, n int) (p printed, behind int) {
 		return p, 0
 	}
 	p.offset, _ = hexNumber(rest[:offset])
-	p.size, _ = hexNumber(rest[offset+3:][:size])
 	behind = 6 + offset + size
 	p.text = s[n-len(p.function) : n+behind]
 	return p, behind

@@ -100,7 +100,9 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	if !c.HasAddress {
 		return
 	}
-	c.Place = placeOf(snap, c.Address)
+	if c.Place = placeOf(snap, c.Address); c.Place == "" && c.Code == "SEGV_MAPERR" {
+		c.Place = behind(snap, c.Address)
+	}
 	if s := stackOverflow(c.Address, snap, th); s != "" {
 		c.Kind, c.Place = report.CrashStackOverflow, "just below the stack"
 		c.Reasons = append(c.Reasons, s)

@@ -93,13 +93,21 @@ func cameFrom(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, reg c
 	case o.kind == constant:
 		return fmt.Sprintf("the code: %#x is a constant there", o.val)
 	case o.kind == wordAt:
-		return fmt.Sprintf("the word at %#x", o.val)
+		return fmt.Sprintf("the word at %#x%s", o.val, within(snap, o.val))
 	case o.kind == wordBy:
 		return fmt.Sprintf("the word at %s%+d", arch.RegName(o.base), int64(o.val))
 	case written:
 		return ""
 	case atEntry && isArgument(snap, reg), !atEntry && call != "" && isResult(snap, reg):
 		return call
+	}
+	return ""
+}
+
+// within says behind an address what lies there.
+func within(snap *target.Snapshot, addr uint64) string {
+	if block := heapBlock(snap, addr); block != "" {
+		return ", in " + block
 	}
 	return ""
 }

@@ -28,10 +28,14 @@ func placeOf(snap *target.Snapshot, addr uint64) string {
 			return fmt.Sprintf("the stack of thread %d", t.ID)
 		}
 	}
-	if p, ok := snap.Memory.PermAt(addr); ok && p != target.PermUnknown {
-		return permWords(p) + " memory of no file"
+	p, ok := snap.Memory.PermAt(addr)
+	if !ok || p == target.PermUnknown {
+		return ""
 	}
-	return ""
+	if block := heapBlock(snap, addr); block != "" && p&target.PermWrite != 0 {
+		return block
+	}
+	return permWords(p) + " memory of no file"
 }
 
 // nullPlus is an address of the lowest pages as programmers think of it.

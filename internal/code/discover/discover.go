@@ -174,6 +174,17 @@ func (e *Entries) Below(at disasm.Addr) []uint64 {
 	return e.around(at.PC).certain().entries.below(at, nearEntries)
 }
 
+// CalledBelow are the certain entries, nearest first, that Below leaves out where a symbol has the place: those within the symbol.
+// Assembly calls labels in the middle of what has a symbol.
+func (e *Entries) CalledBelow(at disasm.Addr) []uint64 {
+	start, ok := e.InSymbol(at.PC)
+	if !ok {
+		return nil
+	}
+	list := e.around(at.PC).certain().entries.below(at, nearEntries)
+	return slices.DeleteFunc(list, func(pc uint64) bool { return pc <= start.PC })
+}
+
 // CandidatesBelow is Below for candidates.
 func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
 	return e.near(at).entries.below(e.code, at, nearCandidates)

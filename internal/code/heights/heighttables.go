@@ -87,9 +87,11 @@ func (t *Tables) In(entry disasm.Addr, pc uint64) (*Table, *SavedRegs) {
 // Proven returns the table of the nearest function that has a place, and the frame there; nil where
 // no table has the place. Certain entries are asked first, then entries that data points to.
 func (t *Tables) Proven(at disasm.Addr) (*Table, *SavedRegs) {
-	for _, e := range t.entries.Below(at) {
-		if table, f := t.In(disasm.Addr{PC: e, Mode: at.Mode}, at.PC); f != nil {
-			return table, f
+	for _, list := range []func(disasm.Addr) []uint64{t.entries.Below, t.entries.CalledBelow} {
+		for _, e := range list(at) {
+			if table, f := t.In(disasm.Addr{PC: e, Mode: at.Mode}, at.PC); f != nil {
+				return table, f
+			}
 		}
 	}
 	for _, e := range t.entries.PointedBelow(at) {
