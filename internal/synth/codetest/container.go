@@ -11,6 +11,7 @@ import (
 type container struct {
 	program   Program
 	functions map[uint64]string
+	end       uint64 // of the text
 }
 
 func (c *container) Section(name string) (image.Section, bool) {
@@ -26,6 +27,21 @@ func (c *container) SymbolAt(addr uint64) (s image.Symbol, ok bool) {
 		}
 	}
 	return s, ok
+}
+
+// FunctionAt bounds the function of addr where symbols have sizes: each ends where the next begins, or the text does.
+func (c *container) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool) {
+	s, found := c.SymbolAt(addr)
+	if !found || !c.program.Sized || addr >= c.end {
+		return 0, 0, 0, false
+	}
+	hi = c.end
+	for start := range c.functions {
+		if start > addr {
+			hi = min(hi, start)
+		}
+	}
+	return s.Addr, hi, s.Mode, true
 }
 
 func (c *container) SymbolNamed(name string) (image.Symbol, bool) {

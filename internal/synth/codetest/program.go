@@ -47,6 +47,8 @@ type Program struct {
 	Resolvers map[uint64]uint64
 	// Exports: symbols name only what others may call.
 	Exports bool
+	// Sized: symbols have sizes.
+	Sized bool
 	// Sections are the addresses of sections without bytes of their own.
 	Sections map[string]uint64
 }
@@ -68,6 +70,7 @@ func (p Program) Image(t testing.TB) *image.Image {
 		}
 	}
 	text.Size, text.Read, text.Exec = uint64(len(text.Data)), true, true
+	c.end = text.Addr + text.Size
 	h.Segments = append(h.Segments, text)
 	for addr, words := range p.Data {
 		var data []byte
