@@ -45,6 +45,9 @@ func lastWords(snap *target.Snapshot) string {
 // mappedWords is the message that Android's C library keeps in a mapping of its own, whose first sixteen bytes say so and whose next
 // word is its size (bionic, android_set_abort_message.cpp): what ART, fortify, assert and the log ended the program with.
 func mappedWords(snap *target.Snapshot) string {
+	if !slices.ContainsFunc(snap.Modules, isLinker) {
+		return "" // another system's: its memory is not gone through
+	}
 	const first, second = 0xb18e40886ac388f0, 0xc6dfba755a1de0b5
 	word := uint64(snap.Arch.AddrSize)
 	for _, seg := range snap.Memory.Segments() {
@@ -58,6 +61,9 @@ func mappedWords(snap *target.Snapshot) string {
 	}
 	return ""
 }
+
+// isLinker tells whether a module is Android's dynamic linker, which each program there has.
+func isLinker(m *target.Module) bool { return m.Base() == "linker" || m.Base() == "linker64" }
 
 // placesOf are the target addresses of a symbol, of each binary that has it.
 func placesOf(snap *target.Snapshot, symbol string) iter.Seq[uint64] {

@@ -89,17 +89,21 @@ func TestLastWords(t *testing.T) {
 // TestMappedWords: what Android's C library keeps in a mapping of its own, where the two words in front of the message's size say so.
 func TestMappedWords(t *testing.T) {
 	for _, c := range []struct {
-		mark uint64
-		want string
+		linker string
+		mark   uint64
+		want   string
 	}{
-		{0xc6dfba755a1de0b5, "; it said: FORTIFY: memcpy: prevented 12-byte write into 8-byte buffer"},
-		{0xc6dfba755a1de0b6, ""},
+		{"/system/bin/linker64", 0xc6dfba755a1de0b5, "FORTIFY: memcpy: prevented 12-byte write into 8-byte buffer"},
+		{"/system/bin/linker64", 0xc6dfba755a1de0b6, ""},
+		{"/lib64/ld-linux-x86-64.so.2", 0xc6dfba755a1de0b5, ""},
 	} {
 		h := new(heap)
 		h.words(stack, 0xb18e40886ac388f0, c.mark, 0x60)
 		h.text(stack+24, "FORTIFY: memcpy: prevented 12-byte write into 8-byte buffer")
-		if got := aborted(t, h, nil, "abort"); got != c.want {
-			t.Errorf("%#x: %q, want %q", c.mark, got, c.want)
+		snap, _ := stopped(t, h, "abort")
+		snap.Modules = []*target.Module{{Name: c.linker}}
+		if got := lastWords(snap); got != c.want {
+			t.Errorf("%s, %#x: %q, want %q", c.linker, c.mark, got, c.want)
 		}
 	}
 }
