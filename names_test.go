@@ -13,7 +13,7 @@ import (
 // TestNamesOfExports: musl writes memset and __clone in assembly, without sizes, and exports memset alone. What its code does
 // not come to is not memset's; so it is where another function calls a place in between.
 func TestNamesOfExports(t *testing.T) {
-	library := codetest.Program{CPU: "x86_64", Exports: true, Listing: `
+	library := codetest.Program{CPU: "x86_64", Symbols: codetest.Exports, Listing: `
 	400000 <memset>:
 	400010 <pthread_create>:
 		400000: 48 85 d2        test %rdx,%rdx

@@ -9,7 +9,7 @@ import (
 
 // TestInSymbol: a symbol with a size says where a function begins and ends, whatever calls and pointers lead into it.
 func TestInSymbol(t *testing.T) {
-	e := entries(t, codetest.Program{CPU: "x86_64", Sized: true, Data: map[uint64][]uint64{0x8000: {0x1008, 0x1030}}, Listing: `
+	e := entries(t, codetest.Program{CPU: "x86_64", Symbols: codetest.Sized, Data: map[uint64][]uint64{0x8000: {0x1008, 0x1030}}, Listing: `
 	1000 <f>:
 	1040 <g>:
 		1000: e8 1b 00 00 00  call 1020     a subroutine of f

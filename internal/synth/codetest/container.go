@@ -23,7 +23,7 @@ func (c *container) Section(name string) (image.Section, bool) {
 func (c *container) SymbolAt(addr uint64) (s image.Symbol, ok bool) {
 	for start, name := range c.functions {
 		if start <= addr && (!ok || start > s.Addr) {
-			s, ok = image.Symbol{Name: name, Addr: start, Mode: c.program.Mode, Exported: c.program.Exports}, true
+			s, ok = image.Symbol{Name: name, Addr: start, Mode: c.program.Mode, Exported: c.program.Symbols == Exports}, true
 		}
 	}
 	return s, ok
@@ -32,7 +32,7 @@ func (c *container) SymbolAt(addr uint64) (s image.Symbol, ok bool) {
 // FunctionAt bounds the function of addr where symbols have sizes: each ends where the next begins, or the text does.
 func (c *container) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bool) {
 	s, found := c.SymbolAt(addr)
-	if !found || !c.program.Sized || addr >= c.end {
+	if !found || c.program.Symbols != Sized || addr >= c.end {
 		return 0, 0, 0, false
 	}
 	hi = c.end

@@ -45,13 +45,20 @@ type Program struct {
 	Sealed []uint64
 	// Resolvers are the functions that say what the dynamic linker stores, by the word's address.
 	Resolvers map[uint64]uint64
-	// Exports: symbols name only what others may call.
-	Exports bool
-	// Sized: symbols have sizes.
-	Sized bool
+	// Symbols is what the file says of its symbols.
+	Symbols Symbols
 	// Sections are the addresses of sections without bytes of their own.
 	Sections map[string]uint64
 }
+
+// Symbols is what a file says of its symbols.
+type Symbols uint8
+
+const (
+	Plain   Symbols = iota // of all functions, without sizes
+	Exports                // they name only what others may call, without sizes
+	Sized                  // each function's, with its size
+)
 
 // Image returns the program.
 func (p Program) Image(t testing.TB) *image.Image {

@@ -8,7 +8,7 @@ import (
 
 // TestWithinSymbol: assembly has subroutines within what one symbol with a size names, which it calls with a frame of its own.
 func TestWithinSymbol(t *testing.T) {
-	program := codetest.Program{CPU: "mips o32 big", Sized: true, Listing: `
+	program := codetest.Program{CPU: "mips o32 big", Symbols: codetest.Sized, Listing: `
 	400000 <f>:
 		400000: 27bdffe0  addiu sp,sp,-32
 		400004: afbf001c  sw    ra,28(sp)
