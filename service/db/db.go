@@ -40,7 +40,7 @@ type DB struct {
 
 // Open opens or makes the database of a path, with all its tables.
 func Open(ctx context.Context, path string) (*DB, error) {
-	lock, err := own(path + ".lock")
+	lock, err := own(ctx, path+".lock")
 	if err != nil {
 		return nil, err
 	}
@@ -60,14 +60,24 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return d, nil
 }
 
+// patience is how long the database may be another's: a child of a process that was killed has its files until it is a program of
+// its own (execve(2)).
+const patience = 2 * time.Second
+
 // own locks a file until the process ends.
-func own(path string) (*os.File, error) {
+func own(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrBusy), f.Close())
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrBusy), f.Close())
+		}
 	}
 	return f, nil
 }
