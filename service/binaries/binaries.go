@@ -62,7 +62,7 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 	if id != "" && !strings.EqualFold(id, what.ids[0]) {
 		return nil, fmt.Errorf("%w: %s", ErrOther, what.ids[0])
 	}
-	if err := place(temp, what.path); err != nil {
+	if err := f.place(temp, what.path); err != nil {
 		return nil, err
 	}
 	return what.ids, f.DB.Tx(ctx, func(tx *sql.Tx) error { return f.list(ctx, tx, what, size) })
@@ -70,7 +70,7 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 
 // write writes a file that has no place yet.
 func (f *Folder) write(body io.Reader) (path string, size int64, err error) {
-	if err := os.MkdirAll(f.Dir.Dir, 0o700); err != nil {
+	if err := store.MakeDir(f.Dir.Dir, f.Dir.Dir); err != nil {
 		return "", 0, err
 	}
 	to, err := os.CreateTemp(f.Dir.Dir, "new-")
@@ -143,9 +143,9 @@ func (f *Folder) symbols(path string) (*found, error) {
 }
 
 // place gives a file its name, which is on the disk then.
-func place(temp, path string) error {
+func (f *Folder) place(temp, path string) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := store.MakeDir(dir, f.Dir.Dir); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {

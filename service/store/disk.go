@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +45,7 @@ func OpenDisk(dir string, opt Options) (*Disk, error) {
 	if opt.Key != nil && len(opt.Key) != keySize {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(opt.Key), keySize)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeDir(dir, dir); err != nil {
 		return nil, err
 	}
 	d := &Disk{dir: dir, opt: opt}
@@ -175,6 +177,26 @@ func SyncDir(dir string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// MakeDir makes a folder where there is none. Its name is on the disk when it returns, and so are those of the folders above it that
+// it made or that are below within: a folder that is there may be so since a moment ago.
+func MakeDir(dir, within string) error {
+	dir, parent := filepath.Clean(dir), filepath.Dir(filepath.Clean(dir))
+	if _, err := os.Stat(parent); err != nil || strings.HasPrefix(parent, filepath.Clean(within)+"/") {
+		if err := MakeDir(parent, within); err != nil {
+			return err
+		}
+	}
+	made := os.Mkdir(dir, 0o700)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return made
+	}
+	err := SyncDir(parent)
+	if made != nil && errors.Is(err, fs.ErrPermission) {
+		return nil // whoever made it sees to it
+	}
+	return err
 }
 
 // undo cuts off what was written behind end. Where that fails too, nothing is appended to the segment any more.

@@ -55,7 +55,7 @@ func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err err
 		}
 	}()
 	for _, dir := range []string{"", "bodies", "binaries", "partial", "sysroot", "temp"} {
-		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
+		if err := store.MakeDir(c.path(dir), c.data); err != nil {
 			return s, err
 		}
 	}
