@@ -1,6 +1,7 @@
 // Command lab tries the service as its users' fleets do, and measures it:
 //
 //	go run ./lab kill -program backsightd -kills 1000 -captures 10000   kills it at random moments
+//	go run ./lab power -program backsightd -kills 100 -captures 2000    takes the power from it and its disk (as root: FUSE)
 //	go run ./lab load -program backsightd                               uploads, offers, connections, backtraces
 package main
 
@@ -11,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/backsight/backsight/service/lab/fleet"
@@ -28,7 +28,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which: kill or load?")
+		return errors.New("which: kill, power or load?")
 	}
 	f := flag.NewFlagSet("lab "+args[0], flag.ContinueOnError)
 	program := f.String("program", "backsightd", "the service")
@@ -37,6 +37,7 @@ func run(ctx context.Context, args []string) error {
 	captures := f.Int("captures", 10_000, "how many captures are sent meanwhile")
 	devices := f.Int("devices", 8, "how many devices send at once")
 	within := f.Duration("within", 600*time.Millisecond, "the longest time to a kill")
+	seed := f.Uint64("seed", 1, "what decides which sectors outlive the loss of power")
 	seconds := f.Duration("time", 10*time.Second, "how long each load lasts")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
@@ -47,11 +48,29 @@ func run(ctx context.Context, args []string) error {
 	switch args[0] {
 	case "kill":
 		start := func() (*fleet.Service, error) { return fleet.Start(ctx, *data, nil, *program) }
-		o, err := fleet.New(*captures).Kills(ctx, start, *kills, *devices, *within, filepath.Join(*data, "backsight.db"))
-		fmt.Println(&o)
-		return err
+		return try(ctx, *captures, &fleet.Trial{Start: start, Times: *kills, Devices: *devices, Within: *within, Data: *data})
+	case "power":
+		cuts, err := fleet.NewCuts(*data, *seed)
+		if err != nil {
+			return err
+		}
+		t := cuts.Trial(func() (*fleet.Service, error) { return fleet.Start(ctx, cuts.Data(), nil, *program) }, *kills)
+		t.Devices, t.Within = *devices, *within
+		return errors.Join(try(ctx, *captures, t), cuts.Close())
 	case "load":
 		return load(ctx, *program, *data, *devices, *seconds)
 	}
-	return fmt.Errorf("%q is none of kill, load", args[0])
+	return fmt.Errorf("%q is none of kill, power, load", args[0])
+}
+
+// try has a fleet send, and says what became of it.
+func try(ctx context.Context, captures int, t *fleet.Trial) error {
+	f := fleet.New(captures)
+	f.Symbols = true
+	o, err := f.Try(ctx, t)
+	fmt.Println(&o)
+	if err == nil && len(o.Lost) > 0 {
+		err = fmt.Errorf("lost: %q", o.Lost)
+	}
+	return err
 }
