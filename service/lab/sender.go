@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/backsight/backsight/service/lab/fleet"
+)
+
+// sender uploads by a connection of its own, with as little work as can be: it shares the processors with whom it measures.
+type sender struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(s *fleet.Service) (*sender, error) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Base, "http://"))
+	if err != nil {
+		return nil, err
+	}
+	return &sender{conn, bufio.NewReader(conn)}, nil
+}
+
+// upload sends a body whose first eight bytes are n, so that each is another one.
+func (s *sender) upload(key string, n int64, body []byte) error {
+	head := fmt.Appendf(nil, "POST /api/v1/captures?key=%s&device=box%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", key, n%10_000, len(body)+8)
+	head = binary.LittleEndian.AppendUint64(head, uint64(n))
+	all := net.Buffers{head, body}
+	if _, err := all.WriteTo(s.conn); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(s.in, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s: %s", resp.Status, answer)
+	}
+	return err
+}
+
+// uploads measures bodies of 200 kB from so many devices.
+func (l *loader) uploads(s *fleet.Service) error {
+	senders := make([]*sender, l.devices)
+	for i := range senders {
+		var err error
+		if senders[i], err = dial(s); err != nil {
+			return err
+		}
+		defer senders[i].conn.Close()
+	}
+	before, own := processor(s.PID()), processor(os.Getpid())
+	n, err := l.rate(l.devices, func(device int, n int64) error { return senders[device].upload(s.Key, n, l.body) })
+	all := n * l.long.Seconds()
+	fmt.Printf("uploads of 200 kB a second: %.0f (RSS %d MB); a second of the service's processor: %.0f, of the senders': %.0f\n", n,
+		memory(s.PID())>>20, all/(processor(s.PID())-before), all/(processor(os.Getpid())-own))
+	return err
+}
