@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -41,6 +42,7 @@ func Start(ctx context.Context, data string, env []string, program string, args 
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, program, append(args, "--data", data, "--listen", address)...)
 	cmd.Env = append(cmd.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
