@@ -28,11 +28,12 @@ type loader struct {
 	devices int           // that send at once
 	long    time.Duration // of each measure
 	body    []byte
+	data    string // a folder
 }
 
 func load(ctx context.Context, program, data string, devices int, long time.Duration) error {
 	l := &loader{ctx: ctx, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: devices}}, devices: devices,
-		long: long, body: make([]byte, bodySize)}
+		long: long, body: make([]byte, bodySize), data: data}
 	if _, err := rand.Read(l.body); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func load(ctx context.Context, program, data string, devices int, long time.Dura
 	if err = errors.Join(err, s.Kill()); err != nil {
 		return err
 	}
-	return l.backtraces(program, data+"/work")
+	return l.backtraces(program)
 }
 
 // rate has so many devices do something again and again, and tells how often a second it was done.
@@ -156,8 +157,8 @@ func (l *loader) connections(s *fleet.Service) error {
 }
 
 // backtraces measures how many captures a second have a result.
-func (l *loader) backtraces(program, data string) error {
-	s, err := fleet.Start(l.ctx, data, nil, program)
+func (l *loader) backtraces(program string) error {
+	s, err := fleet.Start(l.ctx, l.data+"/work", nil, program)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/backsight/backsight/service/lab/fleet"
 )
@@ -61,5 +62,34 @@ func (l *loader) uploads(s *fleet.Service) error {
 	all := n * l.long.Seconds()
 	fmt.Printf("uploads of 200 kB a second: %.0f (RSS %d MB); a second of the service's processor: %.0f, of the senders': %.0f\n", n,
 		memory(s.PID())>>20, all/(processor(s.PID())-before), all/(processor(os.Getpid())-own))
+	if err == nil {
+		err = l.disk()
+	}
 	return err
+}
+
+// disk measures what the disk takes of as many bytes at a time as the service gets from all devices at once.
+func (l *loader) disk() error {
+	f, err := os.Create(l.data + "/disk")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	var n int
+	began := time.Now()
+	for time.Since(began) < l.long {
+		for range l.devices {
+			w, err := f.Write(l.body)
+			if n += w; err != nil {
+				return err
+			}
+		}
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("the disk itself: %.0f MB a second, %d kB between two synchronisations\n", float64(n)/time.Since(began).Seconds()/1e6,
+		l.devices*len(l.body)/1000)
+	return nil
 }
