@@ -72,11 +72,15 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pieces, err := intake.NewPieces(filepath.Join(dir, "pieces"), 20<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{db: d, store: disk, consoles: intake.NewConsoles(intake.TakeLog(in, spools), log)}
 	folder := &binaries.Folder{DB: d, Dir: child.Binaries{Dir: filepath.Join(dir, "binaries")}, Most: 1 << 20,
 		Came: func(context.Context, *sql.Tx, string) (int, error) { return 0, nil }}
-	b.intake = &intake.Server{DB: d, Inbox: in, Spools: spools, Keys: intake.NewKeys(d), Binaries: folder, Partial: partial, Offers: offers,
+	b.intake = &intake.Server{DB: d, Inbox: in, Spools: spools, Keys: intake.NewKeys(d), Binaries: folder, Partial: partial, Pieces: pieces, Offers: offers,
 		Consoles: b.consoles, Log: log}
 	b.Server = httptest.NewServer(b.intake.Handler())
 	t.Cleanup(func() {

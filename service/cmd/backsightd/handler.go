@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 
 // isIntake tells what devices and build machines ask for from what browsers do.
 func isIntake(path string) bool {
-	for _, p := range []string{"/api/v1/", "/api/v0/", "/v1/", "/submit"} {
+	for _, p := range []string{"/api/v1/", "/api/v0/", "/v1/", "/submit", "/api/0/organizations/", "/api/0/projects/"} {
 		if strings.HasPrefix(path, p) {
 			return true
 		}
@@ -78,7 +79,9 @@ func (s *service) keep(ctx context.Context) error {
 	go s.every(ctx, 10*time.Second, "notifications", teller.Tell)
 	go s.every(ctx, time.Hour, "retention", func(ctx context.Context) error { return retention.Expire(ctx, s.db, time.Now()) })
 	go s.every(ctx, time.Hour, "compaction", func(ctx context.Context) error { return retention.Compact(ctx, s.db, s.store) })
-	go s.every(ctx, time.Hour, "partial uploads", func(context.Context) error { return s.intake.Partial.Sweep() })
+	go s.every(ctx, time.Hour, "partial uploads", func(context.Context) error {
+		return errors.Join(s.intake.Partial.Sweep(), s.intake.Pieces.Sweep())
+	})
 	go s.every(ctx, time.Hour, "spikes", func(ctx context.Context) error {
 		return s.db.Tx(ctx, func(tx *sql.Tx) error { return groups.Spikes(ctx, tx, time.Now()) })
 	})

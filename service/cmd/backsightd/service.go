@@ -167,9 +167,13 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	pieces, err := intake.NewPieces(c.path("pieces"), 2*c.limits.binary)
+	if err != nil {
+		return err
+	}
 	consoles := intake.NewConsoles(intake.TakeLog(s.inbox, s.spools), s.log)
 	s.closers = append(s.closers, consoles.Close)
-	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Offers: offers, Consoles: consoles,
+	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Pieces: pieces, Offers: offers, Consoles: consoles,
 		Binaries: &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Came: s.workers.Came}, Metrics: s.metrics.intake(), Log: s.log}
 	return nil
 }
