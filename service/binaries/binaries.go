@@ -115,6 +115,9 @@ func (f *Folder) look(ctx context.Context, path, name string) (*found, error) {
 // maxHead bounds the lines of a symbol file that tell what it is of.
 const maxHead = 4096
 
+// maxName bounds what a symbol file is called by, in bytes: a name in a folder has 255 (limits.h, NAME_MAX), with what is added.
+const maxName = 200
+
 // symbols is a Breakpad symbol file, nil where it is none: MODULE OS CPU ID NAME, and where it is known INFO CODE_ID BUILD.
 func (f *Folder) symbols(path string) (*found, error) {
 	file, err := os.Open(path)
@@ -128,7 +131,7 @@ func (f *Folder) symbols(path string) (*found, error) {
 	}
 	module, rest, _ := bytes.Cut(head, []byte("\n"))
 	words := strings.SplitN(strings.TrimSpace(string(module)), " ", 5)
-	if len(words) != 5 {
+	if len(words) != 5 || max(len(words[3]), len(words[4])) > maxName {
 		return nil, ErrNone
 	}
 	id, name := words[3], words[4]

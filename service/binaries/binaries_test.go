@@ -67,6 +67,10 @@ func TestNone(t *testing.T) {
 			t.Errorf("%s was taken", what)
 		}
 	}
+	long := "MODULE Linux arm 4D0B0C9158B833BE5F953CC7943BF0500 " + strings.Repeat("a", 300) + "\n"
+	if _, err := f.Add(t.Context(), "x", "", strings.NewReader(long)); !errors.Is(err, binaries.ErrNone) {
+		t.Errorf("a name that no folder takes: %v", err)
+	}
 	if _, err := f.Add(t.Context(), "x", "", strings.NewReader(strings.Repeat("x", 2<<20))); !errors.Is(err, packing.ErrLarge) {
 		t.Errorf("%v", err)
 	}

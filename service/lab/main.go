@@ -2,6 +2,7 @@
 //
 //	go run ./lab kill -program backsightd -kills 1000 -captures 10000   kills it at random moments
 //	go run ./lab power -program backsightd -kills 100 -captures 2000    takes the power from it and its disk (as root: FUSE)
+//	go run ./lab soak -program backsightd -time 1h                      hostile senders, and an honest one
 //	go run ./lab load -program backsightd                               uploads, offers, connections, backtraces
 package main
 
@@ -28,7 +29,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which: kill, power or load?")
+		return errors.New("which: kill, power, load or soak?")
 	}
 	f := flag.NewFlagSet("lab "+args[0], flag.ContinueOnError)
 	program := f.String("program", "backsightd", "the service")
@@ -59,8 +60,10 @@ func run(ctx context.Context, args []string) error {
 		return errors.Join(try(ctx, *captures, t), cuts.Close())
 	case "load":
 		return load(ctx, *program, *data, *devices, *seconds)
+	case "soak":
+		return soaked(ctx, *program, *data, *seconds)
 	}
-	return fmt.Errorf("%q is none of kill, power, load", args[0])
+	return fmt.Errorf("%q is none of kill, power, load, soak", args[0])
 }
 
 // try has a fleet send, and says what became of it.

@@ -74,7 +74,7 @@ func (f *Fleet) Try(ctx context.Context, t *Trial) (o Outcome, err error) {
 		return o, err
 	}
 	all.Wait()
-	if err := idle(ctx, s); err != nil {
+	if err := Idle(ctx, s); err != nil {
 		return o, errors.Join(err, s.Kill())
 	}
 	if err := s.Kill(); err != nil {
@@ -134,8 +134,8 @@ func lostSymbols(data string, list []int64, o *Outcome) {
 	}
 }
 
-// idle waits until the service has no jobs.
-func idle(ctx context.Context, s *Service) error {
+// Idle waits until the service has no jobs.
+func Idle(ctx context.Context, s *Service) error {
 	for ctx.Err() == nil {
 		resp, err := http.Get(s.Base + "/metrics")
 		if err != nil {
