@@ -7,12 +7,14 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +39,7 @@ type bench struct {
 	store    store.Store
 	intake   *intake.Server
 	consoles *intake.Consoles
+	dir      string
 }
 
 // Bounds of the tests' service.
@@ -77,7 +80,7 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	b := &bench{db: d, store: disk, consoles: intake.NewConsoles(intake.TakeLog(in, spools), log)}
+	b := &bench{dir: dir, db: d, store: disk, consoles: intake.NewConsoles(intake.TakeLog(in, spools), log)}
 	folder := &binaries.Folder{DB: d, Dir: child.Binaries{Dir: filepath.Join(dir, "binaries")}, Most: 1 << 20,
 		Came: func(context.Context, *sql.Tx, string) (int, error) { return 0, nil }}
 	b.intake = &intake.Server{DB: d, Inbox: in, Spools: spools, Keys: intake.NewKeys(d), Binaries: folder, Partial: partial, Pieces: pieces, Offers: offers,
@@ -362,12 +365,31 @@ func TestResumed(t *testing.T) {
 	}
 	const other = "/api/v1/captures/crash-2?key=good&device=d&total=10"
 	b.send(t, "PUT", other+"&offset=0", []byte("01234"))
+	b.tail(t) // as power that went may leave it
 	status, answer := b.send(t, "PUT", other+"&offset=5", []byte("56789"))
 	if row, got := b.newest(t, described); status != 201 || row != "d|||upload" || got != "0123456789" {
 		t.Errorf("%d %s: %s %q", status, answer, row, got)
 	}
 	if status, answer := b.send(t, "HEAD", other, nil); status != 200 || !strings.HasSuffix(answer, "offset 0") {
 		t.Errorf("what is taken is still there: %d %s", status, answer)
+	}
+}
+
+// tail puts zeros behind what there is of uploads that are not whole.
+func (b *bench) tail(t *testing.T) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(b.dir, "partial", "*"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, path := range list {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.Write(make([]byte, 20))
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
