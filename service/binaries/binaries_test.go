@@ -5,8 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,5 +80,53 @@ func TestNone(t *testing.T) {
 	}
 	if left, err := os.ReadDir(f.Dir.Dir); len(left) != 0 || err != nil {
 		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// TestServers: what captures wait for is asked of each server until one has it, once a day, and must be what was asked for.
+func TestServers(t *testing.T) {
+	server, err := testdata.Demo.ReadFile("x86_64-threads/modules/usr/bin/server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "38413766321f75e0b9e0f5a2a45cece7ebb94e51"
+	var came, asked []string
+	f := newFolder(t, func(build string) { came = append(came, build) })
+	has := func(name string, found ...string) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, name+r.URL.Path)
+			if !slices.Contains(found, r.URL.Path) {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = w.Write(server)
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	first := has("1", "/buildid/abcdef0123456789/executable") // it is another one's
+	second := has("2", "/buildid/"+id+"/executable")
+	for _, q := range []string{"INSERT INTO projects (id, name, created) VALUES (1, 'p', 0)",
+		"INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, received, status) VALUES (1, 'c', x'00', 1, x'00', 1, 'upload', 0, 'done')",
+		"INSERT INTO missing (build_id, capture_id, name) VALUES ('" + id + "', 1, 'server'), ('abcdef0123456789', 1, 'x'), ('../../x', 1, 'x')"} {
+		if _, err := f.DB.Write.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := binaries.NewServers(first.URL+"  "+second.URL+"/", f, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Ask(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(asked)
+	if len(asked) != 8 || !slices.Contains(asked, "2/buildid/"+id+"/executable") || len(came) != 1 || came[0] != id {
+		t.Errorf("asked %q, came %q; want each of two IDs once of each server, in two kinds, and one that came", asked, came)
+	}
+	if got, err := os.ReadFile(f.Dir.Path(id, "executable")); err != nil || !bytes.Equal(got, server) {
+		t.Errorf("another file (%v)", err)
 	}
 }

@@ -20,6 +20,7 @@ type config struct {
 	cert, key         string // TLS
 	secret            string // the file of the key that bodies are encrypted by
 	sysroots          string
+	debuginfod        string
 	watch, syslog     string
 	logs              string
 	workers           int
@@ -56,6 +57,7 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 	f.StringVar(&c.key, "tls-key", "", "the `FILE` of its key")
 	f.StringVar(&c.secret, "encrypt", "", "encrypt captures by the 64 hexadecimal digits in `FILE`")
 	f.StringVar(&c.sysroots, "sysroot", "", "`DIR`s with files of devices, with : between them")
+	f.StringVar(&c.debuginfod, "debuginfod", "", "ask the servers at `URLS`, with blanks between them, for missing binaries")
 	f.StringVar(&c.watch, "watch", "", "take captures and binaries that are put into `DIR`")
 	f.StringVar(&c.syslog, "syslog", "", "take consoles as syslog by UDP at `ADDRESS`")
 	f.StringVar(&c.logs, "log", "text", "the form of the log: text, json")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/service/api"
+	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/retention"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -72,6 +73,13 @@ func (s *service) keep(ctx context.Context) error {
 	}
 	if s.config.watch != "" {
 		go s.intake.Watch(ctx, s.config.watch, s.key, 5*time.Second)
+	}
+	if s.config.debuginfod != "" {
+		servers, err := binaries.NewServers(s.config.debuginfod, s.binaries, s.log)
+		if err != nil {
+			return err
+		}
+		go s.every(ctx, time.Minute, "debuginfod", servers.Ask)
 	}
 	go s.every(ctx, 10*time.Second, "metrics", s.gauge)
 	teller := api.Teller{DB: s.db, Base: s.config.url, Now: time.Now,

@@ -32,17 +32,18 @@ const firstProject = "default"
 
 // service is all that runs.
 type service struct {
-	config  *config
-	log     *slog.Logger
-	metrics *metrics
-	db      *db.DB
-	store   *store.Disk
-	workers *worker.Workers
-	inbox   *inbox.Inbox
-	spools  *intake.Spools
-	intake  *intake.Server
-	key     inbox.Key // of the first project
-	closers []func() error
+	config   *config
+	log      *slog.Logger
+	metrics  *metrics
+	db       *db.DB
+	store    *store.Disk
+	workers  *worker.Workers
+	inbox    *inbox.Inbox
+	binaries *binaries.Folder
+	spools   *intake.Spools
+	intake   *intake.Server
+	key      inbox.Key // of the first project
+	closers  []func() error
 }
 
 // open opens all of it. What was opened is closed where it fails.
@@ -171,10 +172,11 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.binaries = &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Came: s.workers.Came}
 	consoles := intake.NewConsoles(intake.TakeLog(s.inbox, s.spools), s.log)
 	s.closers = append(s.closers, consoles.Close)
 	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Pieces: pieces, Offers: offers, Consoles: consoles,
-		Binaries: &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Came: s.workers.Came}, Metrics: s.metrics.intake(), Log: s.log}
+		Binaries: s.binaries, Metrics: s.metrics.intake(), Log: s.log}
 	return nil
 }
 
