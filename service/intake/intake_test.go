@@ -16,8 +16,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/child"
@@ -248,6 +250,15 @@ func TestQuota(t *testing.T) {
 		if status, _ := b.send(t, "POST", c.path, []byte(c.path)); status != c.status {
 			t.Errorf("%s: %d, want %d", c.path, status, c.status)
 		}
+	}
+	resp, err := b.Client().Post(b.URL+"/api/v1/captures?key=few", "", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close() // its headers are all
+	left := 24*60*60 - time.Now().Unix()%(24*60*60)
+	if after, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 64); err != nil || after < left-60 || after > left+60*60 {
+		t.Errorf("again after %d s (%v), want the first hour of the next day, in %d s", after, err, left)
 	}
 	if n := b.count(t, "SELECT count(*) FROM captures"); n != 3 {
 		t.Errorf("%d captures, want 3", n)

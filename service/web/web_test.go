@@ -391,8 +391,15 @@ func TestAdministration(t *testing.T) {
 			t.Errorf("%v: %d %s", form, code, page)
 		}
 	}
+	var key string
+	if err := s.db.Read.QueryRow("SELECT key FROM keys LIMIT 1").Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	if code, page := s.post(c, "/admin", url.Values{"do": {"quota"}, "key": {key}, "captures": {"1234"}, "bytes": {"0"}, "device": {"77"}}); code != 200 {
+		t.Errorf("a quota: %d %s", code, page)
+	}
 	for _, form := range []url.Values{
-		{"do": {"keep"}, "days": {"0"}}, {"do": {"again"}, "since": {"yesterday"}}, {"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
+		{"do": {"quota"}, "key": {key}, "captures": {"-1"}}, {"do": {"keep"}, "days": {"0"}}, {"do": {"again"}, "since": {"yesterday"}}, {"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
 		{"do": {"webhook"}, "url": {"https://x"}, "event": {"new"}}, {"do": {"nothing"}}, {"do": {"user"}, "id": {"1"}, "role": {"viewer"}},
 	} {
 		if code, _ := s.post(c, "/admin", form); code != 400 {
@@ -400,7 +407,7 @@ func TestAdministration(t *testing.T) {
 		}
 	}
 	_, page = s.get(c, "/admin")
-	s.has("administration", page, "phones", "&lt;lab&gt;", "https://hook.test/x", "new,spike", "0 of 5 today")
+	s.has("administration", page, "phones", "&lt;lab&gt;", "https://hook.test/x", "new,spike", "0 of 5 today", `value="1234"`, `value="77"`)
 	_, page = s.get(c, "/audit")
 	s.has("what was done", page, "new webhook", "invite", "new project")
 	_, page = s.post(c, "/account", nil)
