@@ -192,11 +192,10 @@ func MakeDir(dir, within string) error {
 	if made != nil && !errors.Is(made, fs.ErrExist) {
 		return made
 	}
-	err := SyncDir(parent)
-	if made != nil && errors.Is(err, fs.ErrPermission) {
-		return nil // whoever made it sees to it
+	if err := SyncDir(parent); err != nil && made == nil {
+		return err // of a folder that was there before, whoever made it sees to it
 	}
-	return err
+	return nil
 }
 
 // undo cuts off what was written behind end. Where that fails too, nothing is appended to the segment any more.
