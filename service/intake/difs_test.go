@@ -18,7 +18,7 @@ func sha(b []byte) string {
 }
 
 // pieces is a form as sentry-cli sends it: a part a piece, by its SHA-1, every other one packed.
-func pieces(t *testing.T, list ...[]byte) (body []byte, kind string) {
+func pieces(t testing.TB, list ...[]byte) (body []byte, kind string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

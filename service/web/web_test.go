@@ -45,6 +45,7 @@ func newService(t *testing.T) *service {
 	s := &service{T: t, db: d, users: auth.NewUsers(d, func() time.Time { return now })}
 	s.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)")
 	h, err := web.New(web.Config{DB: d, Users: s.users, Receive: s.receive, Bodies: s, BaseURL: "http://boxes.test", Version: "devel",
+		Binary:    func(id, kind string) (string, bool) { return "web.go", id == "ab12" && kind == "executable" },
 		Reprocess: func(_ context.Context, group, since int64) (int, error) { return 3, nil },
 		Regroup:   func(ctx context.Context, p int64) error { _, err := groups.Regroup(ctx, d, p, now); return err },
 		Logger:    slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return now }})
@@ -412,6 +413,26 @@ func TestAdministration(t *testing.T) {
 	s.has("what was done", page, "new webhook", "invite", "new project")
 	_, page = s.post(c, "/account", nil)
 	s.has("a token", page, `id="token"`)
+}
+
+// TestBinaries: programs that are known get binaries by build ID, as of a debuginfod server.
+func TestBinaries(t *testing.T) {
+	s := newService(t)
+	c := s.as(auth.Viewer)
+	for path, want := range map[string]int{"/buildid/ab12/executable": 200, "/buildid/ab12/debuginfo": 404, "/buildid/ab/executable": 404, "/buildid/../executable": 404,
+		"/buildid/xy/executable": 404, "/buildid/ab12/source": 404} {
+		if code, page := s.get(c, path); code != want || code == 200 && !strings.HasPrefix(page, "// Package web") {
+			t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+	resp, err := http.Get(s.URL + "/buildid/ab12/executable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close() // its status is all
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("nobody gets a binary: %s", resp.Status)
+	}
 }
 
 // Every page: nothing inline, everything from here, no text of a device as markup.
