@@ -123,7 +123,10 @@ func (d *Data) between(ctx context.Context, project, after, before int64) (from,
 // driver finds the captures of one term, the last ones first.
 func (q *query) driver(project, from, to int64) string {
 	last := func(id, table, where string) string {
-		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s AND %s BETWEEN %s AND %s ORDER BY %s DESC LIMIT %d", id, table, where, id, q.arg(from), q.arg(to), id, maxLooked)
+		if q.after != 0 || q.before != 0 { // without a time, bounds would only keep SQLite from the index of what is asked for
+			where += fmt.Sprintf(" AND %s BETWEEN %s AND %s", id, q.arg(from), q.arg(to))
+		}
+		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s ORDER BY %s DESC LIMIT %d", id, table, where, id, maxLooked)
 	}
 	switch {
 	case q.wordsDrive():
