@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/child"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/testdata"
 )
@@ -24,7 +25,7 @@ import (
 func newFolder(t *testing.T, came func(build string)) *binaries.Folder {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}

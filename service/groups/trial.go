@@ -117,9 +117,8 @@ func leads(rows *sql.Rows, lead map[string]int64) error {
 func recent(ctx context.Context, q querier, project int64) (list []signedGroup, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, s.chain, f.n FROM
   (SELECT r.exact, count(*) AS n FROM (SELECT id FROM captures WHERE project_id = $1 ORDER BY received DESC LIMIT $2) c
-   CROSS JOIN results r ON r.capture_id = c.id GROUP BY r.exact) f
-CROSS JOIN group_signatures s ON s.project_id = $1 AND s.signature = 'exact:' || f.exact
-WHERE s.chain <> '' ORDER BY f.n DESC, s.signature`, project, maxTried)
+   CROSS JOIN results r WHERE r.capture_id = c.id GROUP BY r.exact) f
+CROSS JOIN group_signatures s WHERE s.project_id = $1 AND s.signature = 'exact:' || f.exact AND s.chain <> '' ORDER BY f.n DESC, s.signature`, project, maxTried)
 	if err != nil {
 		return nil, err
 	}

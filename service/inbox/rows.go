@@ -117,7 +117,7 @@ func (r *rows) use(u usage, bytes int64) {
 }
 
 const (
-	hasDevice   = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1)"
+	hasDevice   = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1) o"
 	countDevice = `INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count, last_seen = excluded.last_seen`
 )

@@ -24,6 +24,7 @@ import (
 	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/child"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/intake"
 	"github.com/backsight/backsight/service/packing"
@@ -50,7 +51,7 @@ const mostPacked, mostRaw, memory = 50 << 10, 200 << 10, 256 << 10
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(context.Background(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(context.Background(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -210,35 +209,9 @@ func (d *Disk) undo(end int64, why error) error {
 
 // record writes a body behind those that are there.
 func (d *Disk) record(ctx context.Context, b *Body) (ref Ref, err error) {
-	if err := ctx.Err(); err != nil {
-		return ref, err
-	}
-	body, err := b.Open()
-	if err != nil {
-		return ref, err
-	}
-	defer body.Close()
-	h := header{sum: b.Sum, length: b.Size}
-	var from io.Reader = body
-	if d.opt.Key != nil && b.Size > 0 {
-		h.flags |= sealed
-		if _, err = rand.Read(h.salt[:]); err != nil {
-			return ref, err
-		}
-		if from, h.length, err = seal(d.opt.Key, h.salt[:], body, b.Size); err != nil {
-			return ref, err
-		}
-	}
-	to := io.NewOffsetWriter(d.open, d.end)
-	if _, err = to.Write(h.bytes()); err != nil {
-		return ref, err
-	}
-	n, err := io.Copy(to, io.LimitReader(from, h.length+1))
-	if err == nil && n != h.length {
-		err = fmt.Errorf("a body of %d bytes has %d", h.length, n)
-	}
-	ref = Ref{Segment: d.last, Offset: d.end, Size: headerSize + h.length}
-	d.end += ref.Size
+	n, err := write(ctx, io.NewOffsetWriter(d.open, d.end), b, d.opt.Key)
+	ref = Ref{Segment: d.last, Offset: d.end, Size: n}
+	d.end += n
 	return ref, err
 }
 

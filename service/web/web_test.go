@@ -12,7 +12,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/service/auth"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/web"
@@ -37,13 +37,13 @@ type service struct {
 }
 
 func newService(t *testing.T) *service {
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	s := &service{T: t, db: d, users: auth.NewUsers(d, func() time.Time { return now })}
-	s.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)")
+	s.exec("INSERT INTO projects (name, created) VALUES ('boxes', 0)")
 	h, err := web.New(web.Config{DB: d, Users: s.users, Receive: s.receive, Bodies: s, BaseURL: "http://boxes.test", Version: "devel",
 		Binary:    func(id, kind string) (string, bool) { return "web.go", id == "ab12" && kind == "executable" },
 		Reprocess: func(_ context.Context, group, since int64) (int, error) { return 3, nil },
@@ -96,7 +96,7 @@ func (s *service) crash(n int, device, version, title, exact, stable string, fun
 	}
 	received := db.Milli(now.Add(-time.Duration(n) * time.Hour))
 	s.exec(`INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status, annotations, log)
-VALUES ($1, $2, $2, 1, x'ab', 9, 'upload', $3, $4, $5, 'done', '{"board":"<b>x</b>"}', 'watchdog bit <script>')`, n, capture(n), device, version, received)
+VALUES ($1, $2, $3, 1, $3, 9, 'upload', $4, $5, $6, 'done', '{"board":"<b>x</b>"}', 'watchdog bit <script>')`, n, capture(n), []byte(capture(n)), device, version, received)
 	var group int64
 	err = s.db.Tx(s.Context(), func(tx *sql.Tx) error {
 		a, err := groups.Assign(s.Context(), tx, &groups.Crash{Capture: int64(n), Project: 1, Device: device, Version: version, Received: received, Report: report})
@@ -107,7 +107,8 @@ VALUES ($1, $2, $2, 1, x'ab', 9, 'upload', $3, $4, $5, 'done', '{"board":"<b>x</
 		_, err = tx.Exec("INSERT INTO results (capture_id, group_id, engine, created, status, exact, stable, title, signal, address, frames, report, page) VALUES ($1, $2, 'devel', 0, 'OK', $3, $4, $5, $6, $7, $8, $9, $10)",
 			n, a.Group, a.Exact, a.Stable, a.Title, a.Signal, a.Address, fmt.Sprintf(`["%s"]`, strings.Join(functions, `","`)), packed, page)
 		if err == nil {
-			_, err = tx.Exec("INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, 'app', 'ab12cd', 'board x', 'watchdog bit')", n, strings.Join(functions, " "))
+			_, err = tx.Exec("INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)",
+				n, s.db.Words(strings.Join(functions, " ")), s.db.Words("app"), s.db.Words("ab12cd"), s.db.Words("board x"), s.db.Words("watchdog bit"))
 		}
 		return err
 	})

@@ -40,7 +40,7 @@ func (w *words) add(s string) {
 func (w *words) String() string { return strings.Join(w.list, "\n") }
 
 // index has a capture found by the words of its reports, of its annotations and of its log.
-func index(ctx context.Context, tx *sql.Tx, c *capture, reports []byte) error {
+func index(ctx context.Context, d *db.DB, tx *sql.Tx, c *capture, reports []byte) error {
 	var functions, modules, builds words
 	err := jsonreport.Each(ctx, bytes.NewReader(reports), func(r *jsonreport.Report) error {
 		for i := range r.Threads {
@@ -63,8 +63,8 @@ func index(ctx context.Context, tx *sql.Tx, c *capture, reports []byte) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM search WHERE rowid = $1", c.id); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)",
-		c.id, functions.String(), modules.String(), builds.String(), annotations(c), c.log[max(0, len(c.log)-maxWords):])
+	_, err = tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)", c.id,
+		d.Words(functions.String()), d.Words(modules.String()), d.Words(builds.String()), d.Words(annotations(c)), d.Words(c.log[max(0, len(c.log)-maxWords):]))
 	return err
 }
 

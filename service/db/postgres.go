@@ -1,0 +1,149 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+)
+
+// Connections of a process to PostgreSQL: of those that write, of those that read, of the queue, and one that listens for jobs.
+const pgWriters, pgReaders, pgQueue = 4, 6, 4
+
+// turn and migrating are the numbers of PostgreSQL's advisory locks that the service takes.
+const turn, migrating = 0x6273_0001, 0x6273_0002
+
+// isPostgres tells a URL of PostgreSQL from the path of a file.
+func isPostgres(source string) bool {
+	return strings.HasPrefix(source, "postgres://") || strings.HasPrefix(source, "postgresql://")
+}
+
+// openPostgres opens the database that a URL names, for any number of processes.
+func openPostgres(ctx context.Context, url string) (d *DB, err error) {
+	d = &DB{postgres: true}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	if d.Write, err = pgPool(url, pgWriters, false); err != nil {
+		return d, err
+	}
+	if d.Read, err = pgPool(url, pgReaders, true); err != nil {
+		return d, err
+	}
+	if d.queue, err = pgPool(url, pgQueue, false); err != nil {
+		return d, err
+	}
+	listening, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return d, err
+	}
+	listening.MaxConns = 1
+	if d.listen, err = pgxpool.NewWithConfig(ctx, listening); err != nil {
+		return d, err
+	}
+	return d, alone(ctx, d.Write, func() error {
+		return migrateAll(ctx, d.Write, riverdatabasesql.New(d.Write), goose.DialectPostgres)
+	})
+}
+
+// pgPool opens so many connections, at the most. A commit is durable when it returns, whatever the server's default is; a process that is lost within a transaction
+// holds others up for no longer than these times (postgresql.org/docs/15/runtime-config-client.html, …-connection.html).
+func pgPool(url string, most int, reads bool) (*sql.DB, error) {
+	c, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 5 * time.Second
+	}
+	for name, value := range map[string]string{"application_name": "backsightd", "synchronous_commit": "on", "idle_in_transaction_session_timeout": "15s",
+		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "30000"} {
+		c.RuntimeParams[name] = value
+	}
+	if reads {
+		c.RuntimeParams["default_transaction_read_only"] = "on"
+	}
+	db := stdlib.OpenDB(*c, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "text", OID: pgtype.TextOID, Codec: plainText{}})
+		return nil
+	}))
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+// plainText is the codec of texts that devices have a part in: PostgreSQL refuses what is no UTF-8, and U+0000
+// (postgresql.org/docs/15/datatype-character.html), which SQLite takes. They come in as U+FFFD.
+type plainText struct{ pgtype.TextCodec }
+
+// PlanEncode implements pgtype.Codec.
+func (c plainText) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if _, ok := value.(string); ok {
+		return plainText{}
+	}
+	return c.TextCodec.PlanEncode(m, oid, format, value)
+}
+
+// Encode implements pgtype.EncodePlan.
+func (plainText) Encode(value any, to []byte) ([]byte, error) {
+	s, ok := value.(string)
+	if !ok {
+		return nil, fmt.Errorf("%T is no text", value)
+	}
+	return append(to, strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")...), nil
+}
+
+// alone runs f while no other process does: two that start at once make the tables once.
+func alone(ctx context.Context, pool *sql.DB, f func() error) error {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err = conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrating); err != nil {
+		return err
+	}
+	err = f()
+	_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrating)
+	return errors.Join(err, unlocked)
+}
+
+// Down tells whether an error says that the database cannot be asked now, and may be later: it is away, starts, stops, has no
+// connection left, only reads, or was too slow.
+func Down(err error) bool {
+	var no *pgconn.ConnectError
+	var dial *net.OpError
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &pg):
+		// postgresql.org/docs/15/errcodes-appendix.html: connections, resources, an operator's work, read only, a rollback for others
+		for _, class := range []string{"08", "53", "57", "25006", "25P03", "40"} {
+			if strings.HasPrefix(pg.Code, class) && pg.Code != diskFull {
+				return true
+			}
+		}
+		return false
+	}
+	return errors.As(err, &no) || errors.As(err, &dial) || errors.Is(err, driver.ErrBadConn) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF")
+}
+
+// diskFull is PostgreSQL's code for that.
+const diskFull = "53100"
