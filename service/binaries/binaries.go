@@ -37,6 +37,8 @@ type Folder struct {
 	DB   *db.DB
 	Dir  child.Binaries
 	Most int64 // bytes of a file
+	// Remote has the files, too, where several nodes share them; else nil.
+	Remote Remote
 	// Came has captures backtraced again that wait for a build ID.
 	Came func(ctx context.Context, tx *sql.Tx, build string) (int, error)
 }
@@ -65,7 +67,21 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 	if err := f.place(temp, what.path); err != nil {
 		return nil, err
 	}
+	if f.Remote != nil {
+		if err := f.share(ctx, what.path); err != nil {
+			return nil, err
+		}
+	}
 	return what.ids, f.DB.Tx(ctx, func(tx *sql.Tx) error { return f.list(ctx, tx, what, size) })
+}
+
+// share gives a file to all nodes.
+func (f *Folder) share(ctx context.Context, path string) error {
+	rel, err := filepath.Rel(f.Dir.Dir, path)
+	if err != nil {
+		return err
+	}
+	return f.Remote.Put(ctx, remoteName(rel), path)
 }
 
 // write writes a file that has no place yet.
@@ -163,10 +179,14 @@ func (f *Folder) list(ctx context.Context, tx *sql.Tx, what *found, size int64) 
 	if err != nil {
 		return err
 	}
+	now := time.Now()
+	if err := os.Chtimes(what.path, time.Time{}, now); err != nil { // so that Fill sees that it is the last one
+		return err
+	}
 	const add = `INSERT INTO binaries (build_id, kind, name, path, size, received) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (build_id, kind) DO UPDATE SET name = excluded.name, path = excluded.path, size = excluded.size, received = excluded.received`
 	for _, id := range what.ids {
-		if _, err := tx.ExecContext(ctx, add, id, what.kind, what.name, rel, size, db.Milli(time.Now())); err != nil {
+		if _, err := tx.ExecContext(ctx, add, id, what.kind, what.name, rel, size, db.Milli(now)); err != nil {
 			return err
 		}
 		if _, err := f.Came(ctx, tx, id); err != nil {
@@ -178,6 +198,21 @@ func (f *Folder) list(ctx context.Context, tx *sql.Tx, what *found, size int64) 
 
 // Has implements intake.Binaries.
 func (f *Folder) Has(name, id string) bool {
-	_, err := os.Stat(f.Dir.SymbolPath(name, id, strings.TrimSuffix(name, ".pdb")+".sym"))
+	path := f.Dir.SymbolPath(name, id, strings.TrimSuffix(name, ".pdb")+".sym")
+	_, err := os.Stat(path)
+	if f.Remote != nil && errors.Is(err, fs.ErrNotExist) {
+		return f.elsewhere(path)
+	}
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// elsewhere tells whether another node was given a file.
+func (f *Folder) elsewhere(path string) bool {
+	rel, err := filepath.Rel(f.Dir.Dir, path)
+	if err != nil {
+		return false
+	}
+	var n int
+	err = f.DB.Read.QueryRow("SELECT count(*) FROM binaries WHERE path = $1", rel).Scan(&n)
+	return err == nil && n > 0
 }

@@ -76,7 +76,7 @@ func (d *DB) Driver() riverdriver.Driver[*sql.Tx] {
 }
 
 func openSQLite(ctx context.Context, path string) (*DB, error) {
-	lock, err := own(ctx, path+".lock")
+	lock, err := Own(ctx, path+".lock")
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 // its own (execve(2)).
 const patience = 2 * time.Second
 
-// own locks a file until the process ends.
-func own(ctx context.Context, path string) (*os.File, error) {
+// Own locks a file until it is closed, or the process ends. The error is ErrBusy where another process has it.
+func Own(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err

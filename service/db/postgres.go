@@ -20,10 +20,10 @@ import (
 )
 
 // Connections of a process to PostgreSQL: of those that write, of those that read, of the queue, and one that listens for jobs.
-const pgWriters, pgReaders, pgQueue = 4, 6, 4
+const pgWriters, pgReaders, pgQueue = 4, 6, 8
 
-// turn and migrating are the numbers of PostgreSQL's advisory locks that the service takes.
-const turn, migrating = 0x6273_0001, 0x6273_0002
+// turn and migrating are the numbers of PostgreSQL's advisory locks that the service takes; tasks goes before those of Only.
+const turn, migrating, tasks = 0x6273_0001, 0x6273_0002, 0x6273
 
 // isPostgres tells a URL of PostgreSQL from the path of a file.
 func isPostgres(source string) bool {
@@ -120,6 +120,25 @@ func alone(ctx context.Context, pool *sql.DB, f func() error) error {
 	}
 	err = f()
 	_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrating)
+	return errors.Join(err, unlocked)
+}
+
+// Only does a task that one process is enough for, unless another one is at it: whoever comes first. On SQLite there is no other.
+func (d *DB) Only(ctx context.Context, task string, do func(context.Context) error) error {
+	if !d.postgres {
+		return do(ctx)
+	}
+	conn, err := d.queue.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var mine bool
+	if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1, hashtext($2))", tasks, task).Scan(&mine); err != nil || !mine {
+		return err
+	}
+	err = do(ctx)
+	_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1, hashtext($2))", tasks, task)
 	return errors.Join(err, unlocked)
 }
 

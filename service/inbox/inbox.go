@@ -208,7 +208,7 @@ func (in *Inbox) take(g *group) {
 		in.keep(g)
 		err = in.commit(g)
 	}
-	if err != nil && len(g.arrivals) > 1 && !errors.Is(err, store.ErrFull) && !db.Full(err) {
+	if err != nil && len(g.arrivals) > 1 && !outside(err) {
 		in.each(g)
 		return
 	}
@@ -221,6 +221,11 @@ func (in *Inbox) take(g *group) {
 	for _, c := range g.counts {
 		c.answer <- err
 	}
+}
+
+// outside tells an error of the disk, the store or the database from one that an arrival may have brought.
+func outside(err error) bool {
+	return errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrAway) || db.Full(err) || db.Down(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // each takes all of a group alone.

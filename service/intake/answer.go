@@ -53,6 +53,8 @@ func status(err error) *answer {
 		return &answer{http.StatusRequestEntityTooLarge, "larger than is taken"}
 	case errors.Is(err, store.ErrFull), db.Full(err):
 		return &answer{http.StatusInsufficientStorage, "the disk is full"}
+	case errors.Is(err, store.ErrAway), db.Down(err):
+		return &answer{http.StatusServiceUnavailable, "the service cannot keep anything just now"}
 	case errors.Is(err, inbox.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &answer{http.StatusServiceUnavailable, "the service is stopping or busy"}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
@@ -71,7 +73,7 @@ func status(err error) *answer {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a := status(err)
 	s.Metrics.refused(a.status)
-	if a.status == http.StatusInternalServerError {
+	if a.status == http.StatusInternalServerError || a.status == http.StatusServiceUnavailable {
 		s.Log.Error("intake", "path", r.URL.Path, "error", err)
 	}
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {

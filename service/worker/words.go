@@ -86,28 +86,46 @@ func annotations(c *capture) string {
 // maxMissing bounds the binaries that a capture waits for.
 const maxMissing = 256
 
+// modules are those of a report, as far as binaries go.
+type modules struct {
+	Modules []struct {
+		Name  string  `json:"filename"`
+		Code  *string `json:"code_id"`
+		Debug *string `json:"debug_id"`
+		Own   struct {
+			File *string `json:"file"`
+		} `json:"backsight"`
+	}
+}
+
+// modulesOf are those of one report or several.
+func modulesOf(reports []byte) (list []modules, err error) {
+	if bytes.HasPrefix(reports, []byte("[")) {
+		return list, json.Unmarshal(reports, &list)
+	}
+	list = make([]modules, 1)
+	return list, json.Unmarshal(reports, &list[0])
+}
+
+// named are the IDs by which a report's modules may have binaries: build IDs, and those of symbol files.
+func named(reports []byte) ([]string, error) {
+	list, err := modulesOf(reports)
+	ids := map[string]bool{}
+	for _, r := range list {
+		for _, m := range r.Modules {
+			for _, id := range []*string{m.Code, m.Debug} {
+				if id != nil && *id != "" {
+					ids[strings.ToLower(strings.ReplaceAll(*id, "-", ""))] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(ids)), err
+}
+
 // lacking are the binaries that a report names by their build ID and that were not at hand: the names by IDs.
 func lacking(reports []byte) (map[string]string, error) {
-	type report struct {
-		Modules []struct {
-			Name string  `json:"filename"`
-			Code *string `json:"code_id"`
-			Own  struct {
-				File *string `json:"file"`
-			} `json:"backsight"`
-		}
-	}
-	var list []report
-	if bytes.HasPrefix(reports, []byte("[")) {
-		if err := json.Unmarshal(reports, &list); err != nil {
-			return nil, err
-		}
-	} else {
-		list = make([]report, 1)
-		if err := json.Unmarshal(reports, &list[0]); err != nil {
-			return nil, err
-		}
-	}
+	list, err := modulesOf(reports)
 	ids := map[string]string{}
 	for _, r := range list {
 		for _, m := range r.Modules {
@@ -116,7 +134,7 @@ func lacking(reports []byte) (map[string]string, error) {
 			}
 		}
 	}
-	return ids, nil
+	return ids, err
 }
 
 // missing lists the binaries that a capture waits for. One that has come since the child began has the capture done again.

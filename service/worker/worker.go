@@ -50,7 +50,8 @@ type Config struct {
 	Engine   string // the version that results are made by
 	Workers  int    // captures at once; 0: results are others' work
 	Log      *slog.Logger
-	Observed func(took time.Duration, err error) // of each capture, may be nil
+	Fill     func(ctx context.Context, ids []string) (fetched int, err error) // fetches binaries of build IDs that others have; nil: nobody has
+	Observed func(took time.Duration, err error)                              // of each capture, may be nil
 }
 
 // Workers do jobs.
@@ -177,8 +178,28 @@ func (w *Workers) work(ctx context.Context, job *river.Job[Args], began time.Tim
 	})
 }
 
-// run has a child backtrace a capture.
-func (w *Workers) run(ctx context.Context, c *capture) (child.Result, error) {
+// maxFills bounds how often a capture is backtraced anew since others had more of its binaries than this node.
+const maxFills = 3
+
+// run has a child backtrace a capture, by all binaries of its modules that any node was given: so each node makes the same of it.
+func (w *Workers) run(ctx context.Context, c *capture) (result child.Result, err error) {
+	for range maxFills {
+		if result, err = w.once(ctx, c); err != nil || w.Fill == nil {
+			return result, err
+		}
+		ids, err := named(result.JSON)
+		if err != nil {
+			return result, err
+		}
+		if n, err := w.Fill(ctx, ids); err != nil || n == 0 {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// once has a child backtrace a capture.
+func (w *Workers) once(ctx context.Context, c *capture) (child.Result, error) {
 	body, err := w.body(ctx, c.id)
 	if errors.Is(err, fs.ErrNotExist) {
 		body, err = w.body(ctx, c.id) // it was moved between two looks

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // config is what flags, environment and file say.
 type config struct {
 	data, listen, url string
+	shared            shared
 	cert, key         string // TLS
 	secret            string // the file of the key that bodies are encrypted by
 	sysroots          string
@@ -28,6 +30,12 @@ type config struct {
 	mail              mail
 	oidc              oidc
 }
+
+// shared is what several nodes have together, and what this one does of the work.
+type shared struct{ database, store, role string }
+
+// What a node does: all, or what devices and browsers ask for, or backtraces.
+const roleAll, roleIntake, roleWorker = "all", "intake", "worker"
 
 // limits are bounds of what the service takes, in bytes where they are no times and counts.
 type limits struct {
@@ -51,6 +59,7 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 		f.PrintDefaults()
 	}
 	f.StringVar(&c.data, "data", "", "the `DIR` of all that is kept")
+	c.shared.flags(f)
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "the `ADDRESS` to serve at")
 	f.StringVar(&c.url, "url", "", "the `URL` that browsers come by, for links (http://ADDRESS)")
 	f.StringVar(&c.cert, "tls-cert", "", "the `FILE` of the certificate, in PEM")
@@ -70,6 +79,12 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 		return nil, nil, err
 	}
 	return &c, f.Args(), c.check()
+}
+
+func (s *shared) flags(f *flag.FlagSet) {
+	f.StringVar(&s.database, "database", "", "keep all but bodies in PostgreSQL at `URL` (postgres://…)")
+	f.StringVar(&s.store, "store", "", "keep bodies and binaries in S3 at `URL` (s3://KEY:SECRET@HOST/BUCKET)")
+	f.StringVar(&s.role, "role", roleAll, "what this node does: all, intake, worker")
 }
 
 func (l *limits) flags(f *flag.FlagSet) {
@@ -108,8 +123,15 @@ func (c *config) check() error {
 		return errors.New("--tls-cert and --tls-key go together")
 	case c.workers < 0, l.connections < 1, min(l.memory, l.packed, l.raw, l.binary, l.childMemory) < 1, l.childTime < time.Second, l.reserve < 0:
 		return errors.New("a bound is not above 0")
+	case (c.shared.database == "") != (c.shared.store == ""):
+		return errors.New("--database and --store go together: nodes that share the one need the other")
+	case !slices.Contains([]string{roleAll, roleIntake, roleWorker}, c.shared.role):
+		return fmt.Errorf("--role %q is none of all, intake, worker", c.shared.role)
 	case c.logs != "text" && c.logs != "json":
 		return fmt.Errorf("--log %q is none of text, json", c.logs)
+	}
+	if c.shared.role == roleIntake {
+		c.workers = 0
 	}
 	if c.url == "" {
 		c.url = "http://" + c.listen

@@ -236,3 +236,21 @@ func (s *Server) Port() int { return s.port }
 func (s *Server) URL(name string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, name)
 }
+
+// For is a server that the end of a test ends. Without PostgreSQL the test is left out, but where it must be there.
+func For(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := Start(settings)
+	if errors.Is(err, ErrNone) && os.Getenv(must) == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

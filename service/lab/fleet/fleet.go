@@ -91,7 +91,7 @@ func (s *Service) Kill() error {
 // Fleet sends captures.
 type Fleet struct {
 	client *http.Client
-	url    atomic.Pointer[string]
+	urls   atomic.Pointer[[]string] // of the nodes that serve
 	next   atomic.Int64
 	left   atomic.Int64
 	mu     sync.Mutex
@@ -151,12 +151,12 @@ func symbols(n int64) (text []byte, path string) {
 }
 
 func (f *Fleet) sendSymbols(ctx context.Context, n int64) {
-	url := f.url.Load()
-	if !f.Symbols || n%often != 0 || url == nil {
+	urls := f.urls.Load()
+	if !f.Symbols || n%often != 0 || urls == nil {
 		return
 	}
 	text, _ := symbols(n)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, strings.Replace(*url, "captures", "binaries", 1), bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, strings.Replace((*urls)[0], "captures", "binaries", 1), bytes.NewReader(text))
 	if err != nil {
 		return
 	}
@@ -173,11 +173,12 @@ func (f *Fleet) sendSymbols(ctx context.Context, n int64) {
 }
 
 func (f *Fleet) send(ctx context.Context, n int64) bool {
-	url := f.url.Load()
-	if url == nil {
+	urls := f.urls.Load()
+	if urls == nil {
 		return false
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", *url, n%50, n%3), bytes.NewReader(Capture(n)))
+	url := (*urls)[rand.IntN(len(*urls))]
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", url, n%50, n%3), bytes.NewReader(Capture(n)))
 	if err != nil {
 		return false
 	}

@@ -91,7 +91,7 @@ func (f *Fleet) start(ctx context.Context, t *Trial, o *Outcome) (*Service, erro
 		return nil, err
 	}
 	o.Slowest = max(o.Slowest, s.Started)
-	f.url.Store(&s.URL)
+	f.urls.Store(&[]string{s.URL})
 	if !t.Each {
 		return s, nil
 	}
@@ -161,27 +161,33 @@ func (f *Fleet) look(ctx context.Context, data string, o *Outcome) error {
 		return err
 	}
 	defer d.Close()
-	const counts = "SELECT (SELECT count(*) FROM captures), (SELECT count(*) FROM results)"
-	if err := d.Read.QueryRowContext(ctx, counts).Scan(&o.Captures, &o.Results); err != nil {
-		return err
-	}
 	acked, symbols := f.acknowledged()
-	o.Acked, o.Symbols = len(acked), len(symbols)
+	o.Symbols = len(symbols)
 	lostSymbols(data, symbols, o)
-	const result = "SELECT 1 FROM captures c JOIN results r ON r.capture_id = c.id WHERE c.name = $1"
-	if err := lost(ctx, d.Read, result, acked, o); err != nil {
-		return err
-	}
-	return bodies(ctx, d, filepath.Join(data, "bodies"), o)
-}
-
-// bodies reads each body that the database names.
-func bodies(ctx context.Context, d *db.DB, dir string, o *Outcome) error {
-	disk, err := store.OpenDisk(dir, store.Options{})
+	disk, err := store.OpenDisk(filepath.Join(data, "bodies"), store.Options{})
 	if err != nil {
 		return err
 	}
 	defer disk.Close()
+	return results(ctx, d, disk, acked, o)
+}
+
+// results looks for the result and the body of each capture.
+func results(ctx context.Context, d *db.DB, s store.Store, acked []string, o *Outcome) error {
+	const counts = "SELECT (SELECT count(*) FROM captures), (SELECT count(*) FROM results)"
+	if err := d.Read.QueryRowContext(ctx, counts).Scan(&o.Captures, &o.Results); err != nil {
+		return err
+	}
+	o.Acked = len(acked)
+	const result = "SELECT 1 FROM captures c JOIN results r ON r.capture_id = c.id WHERE c.name = $1"
+	if err := lost(ctx, d.Read, result, acked, o); err != nil {
+		return err
+	}
+	return bodies(ctx, d, s, o)
+}
+
+// bodies reads each body that the database names.
+func bodies(ctx context.Context, d *db.DB, s store.Store, o *Outcome) error {
 	rows, err := d.Read.QueryContext(ctx, "SELECT sha256, ref, packing FROM blobs")
 	if err != nil {
 		return err
@@ -193,19 +199,19 @@ func bodies(ctx context.Context, d *db.DB, dir string, o *Outcome) error {
 		if err := rows.Scan(&sum, &at, &form); err != nil {
 			return err
 		}
-		if got, err := sumOf(disk, at, form); err != nil || string(got) != string(sum) {
+		if got, err := sumOf(s, at, form); err != nil || string(got) != string(sum) {
 			o.Lost = append(o.Lost, fmt.Sprintf("body %s (%v)", at, err))
 		}
 	}
 	return rows.Err()
 }
 
-func sumOf(disk *store.Disk, at, form string) ([]byte, error) {
+func sumOf(s store.Store, at, form string) ([]byte, error) {
 	ref, err := store.ParseRef(at)
 	if err != nil {
 		return nil, err
 	}
-	body, err := disk.Open(ref)
+	body, err := s.Open(ref)
 	if err != nil {
 		return nil, err
 	}
