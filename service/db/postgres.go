@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +61,8 @@ func openPostgres(ctx context.Context, url string) (d *DB, err error) {
 	})
 }
 
-// pgPool opens so many connections, at the most. A commit is durable when it returns, whatever the server's default is; a process that is lost within a transaction
-// holds others up for no longer than these times (postgresql.org/docs/15/runtime-config-client.html, …-connection.html).
+// pgPool opens so many connections, at the most. A commit is durable when it returns, whatever the server's default is; a process
+// that is lost within a transaction holds others up for no longer than these times (postgresql.org/docs/15/runtime-config-client.html).
 func pgPool(url string, most int, reads bool) (*sql.DB, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -69,6 +70,14 @@ func pgPool(url string, most int, reads bool) (*sql.DB, error) {
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = 5 * time.Second
+	}
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return watched{conn}, nil
 	}
 	for name, value := range map[string]string{"application_name": "backsightd", "synchronous_commit": "on", "idle_in_transaction_session_timeout": "15s",
 		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "30000"} {
@@ -142,26 +151,44 @@ func (d *DB) Only(ctx context.Context, task string, do func(context.Context) err
 	return errors.Join(err, unlocked)
 }
 
+// ErrDown says that a connection to the database ended.
+var ErrDown = errors.New("the database went away")
+
+// watched is a connection whose end is told from other ends, such as that of a sender's body.
+type watched struct{ net.Conn }
+
+// Read implements net.Conn.
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	return n, down(err)
+}
+
+// Write implements net.Conn.
+func (w watched) Write(p []byte) (int, error) {
+	n, err := w.Conn.Write(p)
+	return n, down(err)
+}
+
+func down(err error) error {
+	var timed net.Error
+	if err == nil || errors.As(err, &timed) && timed.Timeout() {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDown, err)
+}
+
 // Down tells whether an error says that the database cannot be asked now, and may be later: it is away, starts, stops, has no
 // connection left, only reads, or was too slow.
 func Down(err error) bool {
 	var no *pgconn.ConnectError
-	var dial *net.OpError
 	var pg *pgconn.PgError
-	switch {
-	case err == nil:
-		return false
-	case errors.As(err, &pg):
+	if errors.As(err, &pg) {
 		// postgresql.org/docs/15/errcodes-appendix.html: connections, resources, an operator's work, read only, a rollback for others
-		for _, class := range []string{"08", "53", "57", "25006", "25P03", "40"} {
-			if strings.HasPrefix(pg.Code, class) && pg.Code != diskFull {
-				return true
-			}
-		}
-		return false
+		return pg.Code != diskFull && slices.ContainsFunc([]string{"08", "53", "57", "25006", "25P03", "40"}, func(class string) bool {
+			return strings.HasPrefix(pg.Code, class)
+		})
 	}
-	return errors.As(err, &no) || errors.As(err, &dial) || errors.Is(err, driver.ErrBadConn) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) ||
-		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "unexpected EOF")
+	return errors.Is(err, ErrDown) || errors.As(err, &no) || errors.Is(err, driver.ErrBadConn) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // diskFull is PostgreSQL's code for that.
