@@ -31,18 +31,21 @@ type loader struct {
 	data    string // a folder
 }
 
-func load(ctx context.Context, program, data string, devices int, long time.Duration) error {
-	l := &loader{ctx: ctx, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: devices}}, devices: devices,
+func newLoader(ctx context.Context, data string, devices int, long time.Duration) *loader {
+	l := &loader{ctx: ctx, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 8 * devices}}, devices: devices,
 		long: long, body: make([]byte, bodySize), data: data}
-	if _, err := rand.Read(l.body); err != nil {
-		return err
-	}
+	rand.Read(l.body) // never fails: crypto/rand
+	return l
+}
+
+func load(ctx context.Context, program, data string, devices int, long time.Duration) error {
+	l := newLoader(ctx, data, devices, long)
 	// Results are another measure: no workers.
 	s, err := fleet.Start(ctx, data+"/load", nil, program, "--workers", "0", "--connections", "5000")
 	if err != nil {
 		return err
 	}
-	for _, measure := range []func(*fleet.Service) error{l.uploads, l.offers, l.connections} {
+	for _, measure := range []func(*fleet.Service) error{l.uploads, l.disk, l.offers, l.connections} {
 		if err == nil {
 			err = measure(s)
 		}
@@ -96,6 +99,11 @@ func (l *loader) offers(s *fleet.Service) error {
 	if err := fleet.Known(l.ctx, s, "ab"); err != nil {
 		return err
 	}
+	return l.offered(s)
+}
+
+// offered measures offers of a group that is known.
+func (l *loader) offered(s *fleet.Service) error {
 	url := s.Base + "/api/v1/offers?key=" + s.Key
 	for _, each := range []int{1, 100} {
 		before := processor(s.PID())

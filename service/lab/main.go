@@ -4,6 +4,9 @@
 //	go run ./lab power -program backsightd -kills 100 -captures 2000    takes the power from it and its disk (as root: FUSE)
 //	go run ./lab soak -program backsightd -time 1h                      hostile senders, and an honest one
 //	go run ./lab load -program backsightd                               uploads, offers, connections, backtraces
+//	go run ./lab nodes -program backsightd -kills 1000                  kills three nodes, PostgreSQL and S3 (which it starts itself)
+//	go run ./lab upgrade -program new -from old                         has nodes of one version follow those of another
+//	go run ./lab cluster -program backsightd -time 10m                  offers and uploads to three nodes
 package main
 
 import (
@@ -29,7 +32,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which: kill, power, load or soak?")
+		return errors.New("which: kill, power, load, soak, nodes, upgrade or cluster?")
 	}
 	f := flag.NewFlagSet("lab "+args[0], flag.ContinueOnError)
 	program := f.String("program", "backsightd", "the service")
@@ -39,6 +42,7 @@ func run(ctx context.Context, args []string) error {
 	devices := f.Int("devices", 8, "how many devices send at once")
 	within := f.Duration("within", 600*time.Millisecond, "the longest time to a kill")
 	seed := f.Uint64("seed", 1, "what decides which sectors outlive the loss of power")
+	from := f.String("from", "", "the service that is upgraded from")
 	seconds := f.Duration("time", 10*time.Second, "how long each load lasts")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
@@ -62,8 +66,11 @@ func run(ctx context.Context, args []string) error {
 		return load(ctx, *program, *data, *devices, *seconds)
 	case "soak":
 		return soaked(ctx, *program, *data, *seconds)
+	case "nodes", "upgrade", "cluster":
+		c := cluster{data: *data, program: *program, kills: *kills, captures: *captures, devices: *devices, within: *within, long: *seconds}
+		return c.run(ctx, args[0], *from)
 	}
-	return fmt.Errorf("%q is none of kill, power, load, soak", args[0])
+	return fmt.Errorf("%q is none of kill, power, load, soak, nodes, upgrade, cluster", args[0])
 }
 
 // try has a fleet send, and says what became of it.

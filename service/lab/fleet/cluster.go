@@ -17,6 +17,8 @@ type Cluster struct {
 	// Start starts node n in its own folder, again where it was killed.
 	Start func(n int) (*Service, error)
 	Nodes int
+	// End is what befalls a node; nil: Service.Kill.
+	End func(*Service) error
 	// Lost: the last node is killed for good after half of the kills.
 	Lost bool
 	// Pause is the longest one of a device between two captures. The fleet sends as long as nodes are killed, or it has captures left.
@@ -74,7 +76,11 @@ func (c *Cluster) one(o *Outcome, kills int, within time.Duration) (err error) {
 		n = len(c.up) - 1
 	}
 	time.Sleep(time.Duration(rand.Int64N(int64(within))))
-	if err := c.up[n].Kill(); err != nil {
+	end := c.End
+	if end == nil {
+		end = (*Service).Kill
+	}
+	if err := end(c.up[n]); err != nil {
 		return err
 	}
 	o.Ends++
@@ -113,6 +119,7 @@ func (c *Cluster) look(ctx context.Context, database, bodies string, o *Outcome)
 	if err != nil {
 		return err
 	}
+	o.Refused = c.Fleet.refused
 	acked, _ := c.Fleet.acknowledged()
 	return results(ctx, d, s, acked, o)
 }

@@ -90,12 +90,13 @@ func (s *Service) Kill() error {
 
 // Fleet sends captures.
 type Fleet struct {
-	client *http.Client
-	urls   atomic.Pointer[[]string] // of the nodes that serve
-	next   atomic.Int64
-	left   atomic.Int64
-	mu     sync.Mutex
-	acked  map[string]bool // names of reports
+	client  *http.Client
+	urls    atomic.Pointer[[]string] // of the nodes that serve
+	next    atomic.Int64
+	left    atomic.Int64
+	mu      sync.Mutex
+	acked   map[string]bool // names of reports
+	refused map[string]int  // answers other than 2xx
 	// Symbols has each tenth capture be followed by a symbol file; symbols are those that were acknowledged.
 	Symbols bool
 	symbols []int64
@@ -172,6 +173,23 @@ func (f *Fleet) sendSymbols(ctx context.Context, n int64) {
 	}
 }
 
+// answered counts refusals, those apart that do not say when to come again.
+func (f *Fleet) answered(resp *http.Response) {
+	if resp.StatusCode/100 == 2 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == nil {
+		f.refused = map[string]int{}
+	}
+	what := fmt.Sprint(resp.StatusCode)
+	if resp.Header.Get("Retry-After") == "" {
+		what += " without Retry-After"
+	}
+	f.refused[what]++
+}
+
 func (f *Fleet) send(ctx context.Context, n int64) bool {
 	urls := f.urls.Load()
 	if urls == nil {
@@ -189,6 +207,7 @@ func (f *Fleet) send(ctx context.Context, n int64) bool {
 	defer resp.Body.Close()
 	var of struct{ ID string }
 	b, err := io.ReadAll(resp.Body)
+	f.answered(resp)
 	if resp.StatusCode/100 != 2 {
 		return false
 	}
@@ -202,4 +221,16 @@ func (f *Fleet) send(ctx context.Context, n int64) bool {
 	defer f.mu.Unlock()
 	f.acked[of.ID] = true
 	return true
+}
+
+// Drain ends the service as an operator does, and waits for it.
+func (s *Service) Drain() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := s.cmd.Wait()
+	if err != nil {
+		err = fmt.Errorf("told to end: %w", err)
+	}
+	return err
 }

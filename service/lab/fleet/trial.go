@@ -38,11 +38,16 @@ type Outcome struct {
 	Ends, Acked, Captures, Results, Symbols int
 	Lost                                    []string // what was acknowledged and has no result, or is another body
 	Slowest                                 time.Duration
+	Refused                                 map[string]int // answers other than 2xx, where they were counted
 }
 
 func (o *Outcome) String() string {
-	return fmt.Sprintf("%d ends, %d captures and %d symbol files acknowledged, %d captures, %d results, %d lost; slowest start %v", o.Ends, o.Acked,
+	text := fmt.Sprintf("%d ends, %d captures and %d symbol files acknowledged, %d captures, %d results, %d lost; slowest start %v", o.Ends, o.Acked,
 		o.Symbols, o.Captures, o.Results, len(o.Lost), o.Slowest)
+	if len(o.Refused) > 0 {
+		text += fmt.Sprint("; refused: ", o.Refused)
+	}
+	return text
 }
 
 // Try has a fleet send while the service ends again and again at random moments, and tells what became of what was acknowledged.
