@@ -68,15 +68,15 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 		return nil, err
 	}
 	if f.Remote != nil {
-		if err := f.share(ctx, what.path); err != nil {
+		if err := f.Share(ctx, what.path); err != nil {
 			return nil, err
 		}
 	}
 	return what.ids, f.DB.Tx(ctx, func(tx *sql.Tx) error { return f.list(ctx, tx, what, size) })
 }
 
-// share gives a file to all nodes.
-func (f *Folder) share(ctx context.Context, path string) error {
+// Share gives a file to all nodes.
+func (f *Folder) Share(ctx context.Context, path string) error {
 	rel, err := filepath.Rel(f.Dir.Dir, path)
 	if err != nil {
 		return err

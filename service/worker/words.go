@@ -60,10 +60,15 @@ func index(ctx context.Context, d *db.DB, tx *sql.Tx, c *capture, reports []byte
 	if err != nil {
 		return err
 	}
+	return write(ctx, d, tx, c, &functions, &modules, &builds)
+}
+
+// write writes the words of a capture.
+func write(ctx context.Context, d *db.DB, tx *sql.Tx, c *capture, functions, modules, builds *words) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM search WHERE rowid = $1", c.id); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)", c.id,
+	_, err := tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)", c.id,
 		d.Words(functions.String()), d.Words(modules.String()), d.Words(builds.String()), d.Words(annotations(c)), d.Words(c.log[max(0, len(c.log)-maxWords):]))
 	return err
 }

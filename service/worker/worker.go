@@ -28,6 +28,9 @@ const live, again = river.QueueDefault, "again"
 // maxDeaths is after how many deaths of its child a capture is put aside.
 const maxDeaths = 3
 
+// maxAttempts is of a job: what fails is not its fault.
+const maxAttempts = 1000
+
 // jobTime bounds a job, rescue when a job of a process that went is another's. River takes an hour where it is not told.
 const jobTime, rescue = 55 * time.Second, time.Minute
 
@@ -68,7 +71,7 @@ func New(c Config) (*Workers, error) {
 	if err := errors.Join(river.AddWorkerSafely(kinds, &backtracer{w: w}), river.AddWorkerSafely(kinds, &regrouper{w: w})); err != nil {
 		return nil, err
 	}
-	config := &river.Config{ID: c.Node, Workers: kinds, Logger: slog.New(quiet{c.Log.Handler()}), JobTimeout: jobTime, RescueStuckJobsAfter: rescue, MaxAttempts: 1000,
+	config := &river.Config{ID: c.Node, Workers: kinds, Logger: slog.New(quiet{c.Log.Handler()}), JobTimeout: jobTime, RescueStuckJobsAfter: rescue, MaxAttempts: maxAttempts,
 		FetchCooldown: 20 * time.Millisecond, FetchPollInterval: 200 * time.Millisecond, RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
 		SoftStopTimeout: 5 * time.Second}
 	if c.Workers > 0 {

@@ -153,7 +153,7 @@ func Start(settings []string) (*Server, error) {
 		return nil, err
 	}
 	if err = s.unprivileged(); err == nil {
-		err = s.run("initdb", "-D", s.dir+"/data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
+		err = s.Run("initdb", "-D", s.dir+"/data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N")
 	}
 	if err == nil {
 		s.port, err = free()
@@ -198,8 +198,8 @@ func (s *Server) unprivileged() error {
 	return errors.Join(errU, errG, os.Chown(s.dir, int(uid), int(gid)))
 }
 
-// run runs a program of PostgreSQL.
-func (s *Server) run(name string, args ...string) error {
+// Run runs a program of PostgreSQL, such as pg_dump, in the server's folder.
+func (s *Server) Run(name string, args ...string) error {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
@@ -218,19 +218,16 @@ func (s *Server) run(name string, args ...string) error {
 
 // Begin starts the server, after Halt.
 func (s *Server) Begin() error {
-	return s.run("pg_ctl", "-D", s.dir+"/data", "-l", s.dir+"/log", "-w", "-t", "30", "start")
+	return s.Run("pg_ctl", "-D", s.dir+"/data", "-l", s.dir+"/log", "-w", "-t", "30", "start")
 }
 
 // Halt ends the server as a crash does ("immediate"), or as an operator ("fast").
 func (s *Server) Halt(mode string) error {
-	return s.run("pg_ctl", "-D", s.dir+"/data", "-w", "-m", mode, "stop")
+	return s.Run("pg_ctl", "-D", s.dir+"/data", "-w", "-m", mode, "stop")
 }
 
 // Stop ends the server, and removes what it had.
 func (s *Server) Stop() error { return errors.Join(s.Halt("immediate"), os.RemoveAll(s.dir)) }
-
-// Port is where it listens at.
-func (s *Server) Port() int { return s.port }
 
 // URL is that of a database.
 func (s *Server) URL(name string) string {
