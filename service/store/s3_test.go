@@ -152,7 +152,10 @@ func TestS3Misbehaves(t *testing.T) {
 // misbehaving is a proxy that does what a text says: answers 500 or 404, for once, cuts answers short.
 func misbehaving(t *testing.T, address string, bad *atomic.Pointer[string]) *httptest.Server {
 	none := ""
-	through := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: address})
+		r.Out.Host = r.In.Host // the signature is of the name that was asked
+	}}
 	through.ModifyResponse = func(r *http.Response) error {
 		if *bad.Load() == "cut" && r.Request.Method == http.MethodGet {
 			r.Body = struct {
@@ -162,8 +165,6 @@ func misbehaving(t *testing.T, address string, bad *atomic.Pointer[string]) *htt
 		}
 		return nil
 	}
-	own := through.Director
-	through.Director = func(r *http.Request) { host := r.Host; own(r); r.Host = host } // the signature is of the name that was asked
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { _ = recover() }() // what ReverseProxy cuts an answer short by
 		switch *bad.Load() {
