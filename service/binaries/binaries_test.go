@@ -108,7 +108,7 @@ func TestServers(t *testing.T) {
 	first := has("1", "/buildid/abcdef0123456789/executable") // it is another one's
 	second := has("2", "/buildid/"+id+"/executable")
 	for _, q := range []string{"INSERT INTO projects (id, name, created) VALUES (1, 'p', 0)",
-		"INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, received, status) VALUES (1, 'c', x'00', 1, x'00', 1, 'upload', 0, 'done')",
+		"INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, received, status) VALUES (1, 'c', '', 1, '', 1, 'upload', 0, 'done')",
 		"INSERT INTO missing (build_id, capture_id, name) VALUES ('" + id + "', 1, 'server'), ('abcdef0123456789', 1, 'x'), ('../../x', 1, 'x')"} {
 		if _, err := f.DB.Write.Exec(q); err != nil {
 			t.Fatal(err)

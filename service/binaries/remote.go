@@ -22,6 +22,19 @@ type Remote interface {
 // remoteName is what a file is called there.
 func remoteName(rel string) string { return "binaries/" + filepath.ToSlash(rel) }
 
+// File is where a file of a build ID is, which is fetched where others have it.
+func (f *Folder) File(id, kind string) (path string, ok bool) {
+	if path, ok = f.Dir.File(id, kind); ok || f.Remote == nil {
+		return path, ok
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := f.Fill(ctx, []string{id}); err != nil {
+		return "", false
+	}
+	return f.Dir.File(id, kind)
+}
+
 // listed is a file as the table has it.
 type listed struct {
 	path     string

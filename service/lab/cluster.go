@@ -41,6 +41,8 @@ func (c *cluster) run(ctx context.Context, command, from string) (err error) {
 		return c.killed(ctx)
 	case "upgrade":
 		return c.upgraded(ctx, from)
+	case "simulate":
+		return c.simulate(ctx, c.devices)
 	}
 	return c.load(ctx)
 }
