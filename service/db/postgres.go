@@ -13,7 +13,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -86,35 +85,44 @@ func pgPool(url string, most int, reads bool) (*sql.DB, error) {
 	if reads {
 		c.RuntimeParams["default_transaction_read_only"] = "on"
 	}
-	db := stdlib.OpenDB(*c, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
-		conn.TypeMap().RegisterType(&pgtype.Type{Name: "text", OID: pgtype.TextOID, Codec: plainText{}})
-		return nil
-	}))
+	db := sql.OpenDB(plainConnector{stdlib.GetConnector(*c)})
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
 }
 
-// plainText is the codec of texts that devices have a part in: PostgreSQL refuses what is no UTF-8, and U+0000
-// (postgresql.org/docs/15/datatype-character.html), which SQLite takes. They come in as U+FFFD.
-type plainText struct{ pgtype.TextCodec }
+// plainConnector makes connections that take any text.
+type plainConnector struct{ driver.Connector }
 
-// PlanEncode implements pgtype.Codec.
-func (c plainText) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
-	if _, ok := value.(string); ok {
-		return plainText{}
+// Connect implements driver.Connector.
+func (p plainConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return c.TextCodec.PlanEncode(m, oid, format, value)
+	own, ok := c.(*stdlib.Conn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T is no connection of pgx", c), c.Close())
+	}
+	return plainConn{own}, nil
 }
 
-// Encode implements pgtype.EncodePlan.
-func (plainText) Encode(value any, to []byte) ([]byte, error) {
-	s, ok := value.(string)
-	if !ok {
-		return nil, fmt.Errorf("%T is no text", value)
+// plainConn takes texts that devices have a part in: PostgreSQL refuses what is no UTF-8, and U+0000
+// (postgresql.org/docs/15/datatype-character.html), which SQLite takes. They come in as U+FFFD.
+type plainConn struct{ *stdlib.Conn }
+
+// CheckNamedValue implements driver.NamedValueChecker.
+func (p plainConn) CheckNamedValue(v *driver.NamedValue) error {
+	if s, ok := v.Value.(string); ok {
+		v.Value = PlainText(s)
 	}
-	return append(to, strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")...), nil
+	return p.Conn.CheckNamedValue(v)
+}
+
+// PlainText is a text as PostgreSQL takes it.
+func PlainText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
 // alone runs f while no other process does: two that start at once make the tables once.

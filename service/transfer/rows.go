@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/backsight/backsight/service/db"
 )
 
 // rows are some of a table, with the number of the last one.
@@ -71,22 +73,17 @@ func values(found *sql.Rows, types []*sql.ColumnType) ([]any, error) {
 		isBytes := slices.Contains([]string{"BLOB", "BYTEA"}, types[i].DatabaseTypeName())
 		switch v := v.(type) {
 		case string:
-			row[i] = plain(v)
+			row[i] = db.PlainText(v)
 			if isBytes {
 				row[i] = []byte(v)
 			}
 		case []byte:
 			if !isBytes {
-				row[i] = plain(string(v))
+				row[i] = db.PlainText(string(v))
 			}
 		}
 	}
 	return row, nil
-}
-
-// plain is a text as PostgreSQL takes it.
-func plain(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
 // digest is of rows, in whatever order they come: each row's SHA-256, added up.
