@@ -78,7 +78,7 @@ func (c *cluster) simulate(ctx context.Context, devices int) (err error) {
 		return err
 	}
 	defer d.Close()
-	if err := s.first(ctx, d); err != nil {
+	if err := s.first(ctx, d, c.postgres.URL("postgres")); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -101,19 +101,14 @@ func (c *cluster) simulate(ctx context.Context, devices int) (err error) {
 	return nil
 }
 
-// first makes the release's crash known, as the first device that has it does.
-func (s *simulation) first(ctx context.Context, d *sql.DB) error {
-	if _, err := s.post(ctx, "captures", 0, s.text); err != nil {
+// first makes the release's crash known, with as many bodies as are always kept: of further ones a sample is asked for.
+func (s *simulation) first(ctx context.Context, d *sql.DB, source string) error {
+	s.key = "stable:ab"
+	if err := fleet.KnownIn(ctx, "pgx", source, "ab"); err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
-		err := d.QueryRowContext(ctx, "SELECT signature FROM group_signatures WHERE signature LIKE 'stable:%' OR signature LIKE 'exact:%' LIMIT 1").Scan(&s.key)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return ctx.Err()
+	_, err := d.ExecContext(ctx, "UPDATE groups SET count = 1000")
+	return err
 }
 
 // play has what is due done, until the end.
