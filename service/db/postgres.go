@@ -78,8 +78,16 @@ func pgPool(url string, most int, reads bool) (*sql.DB, error) {
 		}
 		return watched{conn}, nil
 	}
-	for name, value := range map[string]string{"application_name": "backsightd", "synchronous_commit": "on", "idle_in_transaction_session_timeout": "15s",
-		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "30000"} {
+	for name, value := range map[string]string{
+		"application_name":                    "backsightd",
+		"synchronous_commit":                  "on",
+		"default_transaction_isolation":       "read committed", // Tx reads what was committed when its turn came, not when it began to wait
+		"idle_in_transaction_session_timeout": "15s",
+		"tcp_keepalives_idle":                 "10",
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+		"tcp_user_timeout":                    "30000",
+	} {
 		c.RuntimeParams[name] = value
 	}
 	if reads {

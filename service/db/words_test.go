@@ -1,9 +1,12 @@
 package db_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/backsight/backsight/service/db"
@@ -49,6 +52,47 @@ func TestWords(t *testing.T) {
 		if err := d.Read.QueryRow("SELECT count(*) FROM search WHERE "+where, args...).Scan(&n); err != nil || n != c.want {
 			t.Errorf("%+v: %d, want %d; %v", c.phrase, n, c.want, err)
 		}
+	}
+}
+
+// TestTurns: who reads in a transaction and then writes has seen all that others wrote, of whatever process they are.
+func TestTurns(t *testing.T) {
+	source := dbtest.Source(t)
+	var nodes []*db.DB
+	for range 2 {
+		d, err := db.Open(t.Context(), source)
+		if errors.Is(err, db.ErrBusy) {
+			break // SQLite is of one process
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		nodes = append(nodes, d)
+	}
+	if _, err := nodes[0].Write.Exec("INSERT INTO nodes (id, seen) VALUES ('n', 0)"); err != nil {
+		t.Fatal(err)
+	}
+	const times = 40
+	var all sync.WaitGroup
+	for i := range times {
+		all.Go(func() {
+			err := nodes[i%len(nodes)].Tx(t.Context(), func(tx *sql.Tx) error {
+				var n int
+				if err := tx.QueryRow("SELECT seen FROM nodes").Scan(&n); err != nil {
+					return err
+				}
+				_, err := tx.Exec("UPDATE nodes SET seen = $1", n+1)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var n int
+	if err := nodes[0].Read.QueryRow("SELECT seen FROM nodes").Scan(&n); err != nil || n != times {
+		t.Errorf("%d, want %d; %v", n, times, err)
 	}
 }
 

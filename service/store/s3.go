@@ -120,13 +120,16 @@ func (s *S3) Append(ctx context.Context, bodies []Body) (refs []Ref, err error) 
 			pause *= 2
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	var at int64
 	for _, n := range lengths {
 		refs = append(refs, Ref{segment, at, n})
 		at += n
 	}
 	s.stored.Add(size)
-	return refs, err
+	return refs, nil
 }
 
 // length is that of a body of so many bytes as it is kept.
