@@ -19,7 +19,7 @@ import (
 type config struct {
 	data, listen, url string
 	shared            shared
-	cert, key         string // TLS
+	tls               pair
 	secret            string // the file of the key that bodies are encrypted by
 	sysroots          string
 	debuginfod        string
@@ -30,6 +30,9 @@ type config struct {
 	mail              mail
 	oidc              oidc
 }
+
+// pair are the files of a certificate and its key.
+type pair struct{ cert, key string }
 
 // shared is what several nodes have together, and what this one does of the work.
 type shared struct{ database, store, role string }
@@ -62,8 +65,8 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 	c.shared.flags(f)
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "the `ADDRESS` to serve at")
 	f.StringVar(&c.url, "url", "", "the `URL` that browsers come by, for links (http://ADDRESS)")
-	f.StringVar(&c.cert, "tls-cert", "", "the `FILE` of the certificate, in PEM")
-	f.StringVar(&c.key, "tls-key", "", "the `FILE` of its key")
+	f.StringVar(&c.tls.cert, "tls-cert", "", "the `FILE` of the certificate, in PEM")
+	f.StringVar(&c.tls.key, "tls-key", "", "the `FILE` of its key")
 	f.StringVar(&c.secret, "encrypt", "", "encrypt captures by the 64 hexadecimal digits in `FILE`")
 	f.StringVar(&c.sysroots, "sysroot", "", "`DIR`s with files of devices, with : between them")
 	f.StringVar(&c.debuginfod, "debuginfod", "", "ask the servers at `URLS`, with blanks between them, for missing binaries")
@@ -119,7 +122,7 @@ func (c *config) check() error {
 	switch {
 	case c.data == "":
 		return errors.New("--data DIR is missing: where is what is collected to be kept?")
-	case (c.cert == "") != (c.key == ""):
+	case (c.tls.cert == "") != (c.tls.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
 	case c.workers < 0, l.connections < 1, min(l.memory, l.packed, l.raw, l.binary, l.childMemory) < 1, l.childTime < time.Second, l.reserve < 0:
 		return errors.New("a bound is not above 0")
@@ -135,7 +138,7 @@ func (c *config) check() error {
 	}
 	if c.url == "" {
 		c.url = "http://" + c.listen
-		if c.cert != "" {
+		if c.tls.cert != "" {
 			c.url = "https://" + c.listen
 		}
 	}

@@ -232,8 +232,8 @@ func (s *service) listen(ctx context.Context, pages http.Handler, stdout io.Writ
 	fmt.Fprintf(stdout, "Devices send to %s/api/v1/captures?key=%s\n", s.config.url, s.key.Key)
 	s.log.Info("serving", "address", l.Addr().String())
 	l = netutil.LimitListener(l, s.config.limits.connections)
-	if s.config.cert != "" {
-		err = server.ServeTLS(l, s.config.cert, s.config.key)
+	if s.config.tls.cert != "" {
+		err = server.ServeTLS(l, s.config.tls.cert, s.config.tls.key)
 	} else {
 		err = server.Serve(l)
 	}
