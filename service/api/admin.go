@@ -25,16 +25,24 @@ type Key struct {
 	Note    string    `json:"note"`
 	Created time.Time `json:"created"`
 	Revoked bool      `json:"revoked"`
+	Quota   Quota     `json:"quota"`
+}
+
+// Quota is how much a key takes a day (UTC), 0 for any: captures and bytes, and captures of each device.
+type Quota struct {
+	Captures  int64 `json:"captures"`
+	Bytes     int64 `json:"bytes"`
+	PerDevice int64 `json:"per_device"`
 }
 
 // Keys are all keys, the newest first.
 func (d *Data) Keys(ctx context.Context) ([]Key, error) {
 	return all(ctx, d.db.Read, func(r *sql.Rows, k *Key) error {
 		var created int64
-		err := r.Scan(&k.Key, &k.Project, &k.Note, &created, &k.Revoked)
+		err := r.Scan(&k.Key, &k.Project, &k.Note, &created, &k.Revoked, &k.Quota.Captures, &k.Quota.Bytes, &k.Quota.PerDevice)
 		k.Created = at(created)
 		return err
-	}, "SELECT k.key, p.name, k.note, k.created, k.revoked <> 0 FROM keys k JOIN projects p ON p.id = k.project_id ORDER BY k.created DESC LIMIT 1000")
+	}, "SELECT k.key, p.name, k.note, k.created, k.revoked <> 0, k.day_captures, k.day_bytes, k.device_day FROM keys k JOIN projects p ON p.id = k.project_id ORDER BY k.created DESC LIMIT 1000")
 }
 
 // change does what an admin asks for, and notes it.
@@ -70,6 +78,15 @@ func (d *Data) NewKey(ctx context.Context, by auth.User, project int64, note str
 // RevokeKey ends a key.
 func (d *Data) RevokeKey(ctx context.Context, by auth.User, key string) error {
 	return d.exec(ctx, by, "revoke key", key[:min(8, len(key))], "", "UPDATE keys SET revoked = $1 WHERE key = $2 AND revoked = 0", db.Milli(d.now()), key)
+}
+
+// Limit changes a key's quota. The service heeds it within seconds.
+func (d *Data) Limit(ctx context.Context, by auth.User, key string, q Quota) error {
+	if min(q.Captures, q.Bytes, q.PerDevice) < 0 {
+		return fmt.Errorf("%w: a quota is a number, 0 for none", ErrWrong)
+	}
+	return d.exec(ctx, by, "quota", key[:min(8, len(key))], fmt.Sprintf("%+v", q),
+		"UPDATE keys SET day_captures = $1, day_bytes = $2, device_day = $3 WHERE key = $4", q.Captures, q.Bytes, q.PerDevice, key)
 }
 
 // NewProject makes a project.

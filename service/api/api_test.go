@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/backsight/backsight/service/api"
 	"github.com/backsight/backsight/service/auth"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/getkin/kin-openapi/openapi3"
@@ -38,7 +38,7 @@ type service struct {
 }
 
 func newService(t *testing.T) *service {
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,8 @@ func (s *service) crash(n int, exact, stable string, functions ...string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.exec(`INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status, annotations) VALUES ($1, $2, $2, 1, x'ab', 9, 'upload', 'box1', '2.1', $3, 'done', '{"board":"x"}')`,
-		n, fmt.Sprintf("%032x", n), db.Milli(now))
+	s.exec(`INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status, annotations) VALUES ($1, $2, $3, 1, $3, 9, 'upload', 'box1', '2.1', $4, 'done', '{"board":"x"}')`,
+		n, fmt.Sprintf("%032x", n), fmt.Append(nil, n), db.Milli(now))
 	err = s.db.Tx(s.Context(), func(tx *sql.Tx) error {
 		a, err := groups.Assign(s.Context(), tx, &groups.Crash{Capture: int64(n), Project: 1, Device: "box1", Version: "2.1", Received: db.Milli(now),
 			Report: &jsonreport.Report{Threads: []jsonreport.Thread{thread}, Crash: jsonreport.Crash{Type: "SIGSEGV"}}})

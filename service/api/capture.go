@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ func scanCapture(rows *sql.Rows, c *Capture) error {
 // captures are the last ones of a condition that have a result.
 func (d *Data) captures(ctx context.Context, where, order string, limit int, args ...any) ([]Capture, error) {
 	args = append(args, limit)
-	return all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM results r CROSS JOIN captures c ON c.id = r.capture_id WHERE "+where+
+	return all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM results r CROSS JOIN captures c WHERE c.id = r.capture_id AND "+where+
 		" ORDER BY "+order+" DESC LIMIT $"+number(len(args)), args...)
 }
 
@@ -85,12 +86,14 @@ func (d *Data) Report(ctx context.Context, name string) (*Report, error) {
 	r := &Report{}
 	var received int64
 	var frames, annotations string
-	places := append(r.scan(&received, &frames), &r.ID, &r.Project, &r.File, &r.Kind, &r.Size, &r.SHA256, &r.Engine, &annotations, &r.Log, &r.Told, &r.Paged)
-	err := d.db.Read.QueryRowContext(ctx, "SELECT "+captureColumns+`, c.id, c.project_id, c.file, c.kind, c.size, lower(hex(c.sha256)), coalesce(r.engine, ''), c.annotations, c.log,
+	var sum []byte
+	places := append(r.scan(&received, &frames), &r.ID, &r.Project, &r.File, &r.Kind, &r.Size, &sum, &r.Engine, &annotations, &r.Log, &r.Told, &r.Paged)
+	err := d.db.Read.QueryRowContext(ctx, "SELECT "+captureColumns+`, c.id, c.project_id, c.file, c.kind, c.size, c.sha256, coalesce(r.engine, ''), c.annotations, c.log,
 r.report IS NOT NULL, r.page IS NOT NULL FROM captures c LEFT JOIN results r ON r.capture_id = c.id WHERE c.name = $1`, canonical(name)).Scan(places...)
 	if err != nil {
 		return nil, none(err)
 	}
+	r.SHA256 = hex.EncodeToString(sum)
 	if err := r.fill(received, frames); err != nil {
 		return nil, err
 	}

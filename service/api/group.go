@@ -115,7 +115,7 @@ func (d *Data) devices(ctx context.Context, g *Detail) ([]Device, error) {
 	query := "SELECT device, sum(count) AS n, max(last_seen) FROM group_devices WHERE group_id = $1 AND device <> '' GROUP BY device ORDER BY n DESC, device LIMIT $2"
 	if g.Devices > maxDevices {
 		query = `SELECT c.device, count(*) AS n, max(c.received) FROM (SELECT capture_id FROM results WHERE group_id = $1 ORDER BY capture_id DESC LIMIT 1000) r
-CROSS JOIN captures c ON c.id = r.capture_id WHERE c.device <> '' GROUP BY c.device ORDER BY n DESC, c.device LIMIT $2`
+CROSS JOIN captures c WHERE c.id = r.capture_id AND c.device <> '' GROUP BY c.device ORDER BY n DESC, c.device LIMIT $2`
 	}
 	return all(ctx, d.db.Read, func(r *sql.Rows, v *Device) error {
 		var last int64

@@ -78,7 +78,7 @@ func (f *Filter) sql() (where string, args []any, order string) {
 		add("g.id IN (SELECT group_id FROM group_devices WHERE device = ?)", f.Device)
 	}
 	if f.Text != "" {
-		add(`g.title LIKE ? ESCAPE '\'`, "%"+strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Text)+"%")
+		add(`lower(g.title) LIKE lower(?) ESCAPE '\'`, "%"+strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(f.Text)+"%")
 	}
 	order = map[string]string{"last": "g.last_seen", "first": "g.first_seen", "devices": "g.devices"}[f.Sort]
 	if order == "" {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/backsight/backsight/service/db"
 )
 
 // Found is what a search has found: the last captures, and the groups of the last thousand.
@@ -29,7 +31,7 @@ const maxLooked = 20_000
 
 // query is a search: words of the search table, and conditions of captures and results, each with its parameter.
 type query struct {
-	words         []string
+	words         []db.Phrase
 	terms         map[string]string // by field
 	address       []string          // in the ways that reports write it
 	after, before int64             // milliseconds since 1970, 0: any
@@ -83,15 +85,15 @@ func (d *Data) search(ctx context.Context, project int64, text string) (*Found, 
 	if err != nil {
 		return nil, err
 	}
-	driver := q.driver(project, from, to)
+	driver := d.driver(&q, project, from, to)
 	bounds := slices.Clone(q.args)
-	source := "(" + driver + ") d CROSS JOIN captures c ON c.id = d.id CROSS JOIN results r ON r.capture_id = d.id WHERE " + q.where(project)
+	source := "(" + driver + ") d CROSS JOIN captures c CROSS JOIN results r WHERE c.id = d.id AND r.capture_id = d.id AND " + d.where(&q, project)
 	out, err := d.found(ctx, source, q.args)
 	if err != nil {
 		return nil, searched(err)
 	}
 	var looked int64
-	if err := d.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+driver+")", bounds...).Scan(&looked); err != nil {
+	if err := d.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+driver+") d", bounds...).Scan(&looked); err != nil {
 		return nil, searched(err)
 	}
 	out.Partial = looked == maxLooked && len(q.terms)+min(1, len(q.words))+min(1, len(q.address)) > 1
@@ -121,13 +123,16 @@ func (d *Data) between(ctx context.Context, project, after, before int64) (from,
 }
 
 // driver finds the captures of one term, the last ones first.
-func (q *query) driver(project, from, to int64) string {
+func (d *Data) driver(q *query, project, from, to int64) string {
 	last := func(id, table, where string) string {
-		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s AND %s BETWEEN %s AND %s ORDER BY %s DESC LIMIT %d", id, table, where, id, q.arg(from), q.arg(to), id, maxLooked)
+		if q.after != 0 || q.before != 0 { // without a time, bounds would only keep SQLite from the index of what is asked for
+			where += fmt.Sprintf(" AND %s BETWEEN %s AND %s", id, q.arg(from), q.arg(to))
+		}
+		return fmt.Sprintf("SELECT %s AS id FROM %s WHERE %s ORDER BY %s DESC LIMIT %d", id, table, where, id, maxLooked)
 	}
 	switch {
 	case q.wordsDrive():
-		return last("rowid", "search", "search MATCH "+q.arg(strings.Join(q.words, " AND ")))
+		return last("rowid", "search", d.db.Matching(q.words, q.arg))
 	case q.terms["device"] != "":
 		return last("id", "captures", "project_id = "+q.arg(project)+" AND device = "+q.arg(q.terms["device"]))
 	case len(q.address) > 0:
@@ -144,7 +149,7 @@ func (q *query) driver(project, from, to int64) string {
 // costs much to ask of each capture.
 func (q *query) wordsDrive() bool {
 	few := q.terms["device"] != "" || len(q.address) > 0
-	return len(q.words) > 0 && (!few || slices.ContainsFunc(q.words, func(w string) bool { return strings.HasSuffix(w, "*") }))
+	return len(q.words) > 0 && (!few || slices.ContainsFunc(q.words, func(w db.Phrase) bool { return w.Begins }))
 }
 
 func (q *query) addresses() string {
@@ -156,7 +161,7 @@ func (q *query) addresses() string {
 }
 
 // where are all terms, as conditions of captures and results.
-func (q *query) where(project int64) string {
+func (d *Data) where(q *query, project int64) string {
 	list := []string{"c.project_id = " + q.arg(project)}
 	for _, f := range []struct{ field, column string }{{"device", "c.device"}, {"product", "c.product"}, {"version", "c.version"}, {"signal", "r.signal"}} {
 		if v := q.terms[f.field]; v != "" {
@@ -173,7 +178,7 @@ func (q *query) where(project int64) string {
 		list = append(list, "c.received < "+q.arg(q.before))
 	}
 	if len(q.words) > 0 && !q.wordsDrive() {
-		list = append(list, "d.id IN (SELECT rowid FROM search WHERE search MATCH "+q.arg(strings.Join(q.words, " AND "))+" AND rowid = d.id)")
+		list = append(list, "d.id IN (SELECT rowid FROM search WHERE "+d.db.Matching(q.words, q.arg)+" AND rowid = d.id)")
 	}
 	return strings.Join(list, " AND ")
 }
@@ -266,11 +271,11 @@ func (q *query) term(term string) error {
 	}
 	switch field {
 	case "function", "module", "build", "annotation":
-		q.words = append(q.words, field+"s : "+phrase(value))
+		q.words = append(q.words, phrase(field+"s", value))
 	case "log":
-		q.words = append(q.words, "log : "+phrase(value))
+		q.words = append(q.words, phrase("log", value))
 	case "":
-		q.words = append(q.words, phrase(value))
+		q.words = append(q.words, phrase("", value))
 	case "address":
 		return q.place(exact)
 	case "after", "before":
@@ -310,12 +315,11 @@ func (q *query) time(field, text string) error {
 	return fmt.Errorf("%w: %q is no time such as 2026-01-31 or 2026-01-31T12:00", ErrSearch, text)
 }
 
-// phrase is a text as a phrase of the search table, all of whose characters are text (sqlite.org/fts5.html, 3.1); a star behind it
-// asks for words that begin so.
-func phrase(text string) string {
-	star := ""
-	if t, ok := strings.CutSuffix(strings.ReplaceAll(text, `"`, ""), "*"); ok && t != "" {
-		text, star = t, " *"
+// phrase is a text as words that stand together in a column; a star behind it asks for words that begin so.
+func phrase(column, text string) db.Phrase {
+	text = strings.ReplaceAll(text, `"`, "")
+	if t, ok := strings.CutSuffix(text, "*"); ok && t != "" {
+		return db.Phrase{Column: column, Text: t, Begins: true}
 	}
-	return `"` + strings.NewReplacer(`"`, "", "\x00", "").Replace(text) + `"` + star
+	return db.Phrase{Column: column, Text: text}
 }

@@ -2,17 +2,17 @@ package api_test
 
 import (
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/backsight/backsight/service/api"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 )
 
 // FuzzSearch: whatever is typed is looked for, or is told to be no search; it is never SQL.
 func FuzzSearch(f *testing.F) {
-	d, err := db.Open(f.Context(), filepath.Join(f.TempDir(), "x.db"))
+	d, err := db.Open(f.Context(), dbtest.Source(f))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/backsight/backsight/service/auth"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 )
 
 const password = "correct horse"
@@ -24,7 +24,7 @@ type service struct {
 }
 
 func newService(t *testing.T) *service {
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,10 +65,10 @@ func (u *Users) Change(ctx context.Context, by User, id int64, role Role, disabl
 		return errors.New("no such role")
 	}
 	return u.db.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE users SET role = $1, disabled = $2 WHERE id = $3", role, disabled, id); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE users SET role = $1, disabled = CASE WHEN $2 THEN 1 ELSE 0 END WHERE id = $3", role, disabled, id); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE user_id = $1 AND $2", id, disabled); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND disabled = 1)", id); err != nil {
 			return err
 		}
 		var admins int

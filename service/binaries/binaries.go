@@ -37,6 +37,8 @@ type Folder struct {
 	DB   *db.DB
 	Dir  child.Binaries
 	Most int64 // bytes of a file
+	// Remote has the files, too, where several nodes share them; else nil.
+	Remote Remote
 	// Came has captures backtraced again that wait for a build ID.
 	Came func(ctx context.Context, tx *sql.Tx, build string) (int, error)
 }
@@ -62,15 +64,29 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 	if id != "" && !strings.EqualFold(id, what.ids[0]) {
 		return nil, fmt.Errorf("%w: %s", ErrOther, what.ids[0])
 	}
-	if err := place(temp, what.path); err != nil {
+	if err := f.place(temp, what.path); err != nil {
 		return nil, err
+	}
+	if f.Remote != nil {
+		if err := f.Share(ctx, what.path); err != nil {
+			return nil, err
+		}
 	}
 	return what.ids, f.DB.Tx(ctx, func(tx *sql.Tx) error { return f.list(ctx, tx, what, size) })
 }
 
+// Share gives a file to all nodes.
+func (f *Folder) Share(ctx context.Context, path string) error {
+	rel, err := filepath.Rel(f.Dir.Dir, path)
+	if err != nil {
+		return err
+	}
+	return f.Remote.Put(ctx, remoteName(rel), path)
+}
+
 // write writes a file that has no place yet.
 func (f *Folder) write(body io.Reader) (path string, size int64, err error) {
-	if err := os.MkdirAll(f.Dir.Dir, 0o700); err != nil {
+	if err := store.MakeDir(f.Dir.Dir, f.Dir.Dir); err != nil {
 		return "", 0, err
 	}
 	to, err := os.CreateTemp(f.Dir.Dir, "new-")
@@ -115,6 +131,9 @@ func (f *Folder) look(ctx context.Context, path, name string) (*found, error) {
 // maxHead bounds the lines of a symbol file that tell what it is of.
 const maxHead = 4096
 
+// maxName bounds what a symbol file is called by, in bytes: a name in a folder has 255 (limits.h, NAME_MAX), with what is added.
+const maxName = 200
+
 // symbols is a Breakpad symbol file, nil where it is none: MODULE OS CPU ID NAME, and where it is known INFO CODE_ID BUILD.
 func (f *Folder) symbols(path string) (*found, error) {
 	file, err := os.Open(path)
@@ -128,7 +147,7 @@ func (f *Folder) symbols(path string) (*found, error) {
 	}
 	module, rest, _ := bytes.Cut(head, []byte("\n"))
 	words := strings.SplitN(strings.TrimSpace(string(module)), " ", 5)
-	if len(words) != 5 {
+	if len(words) != 5 || max(len(words[3]), len(words[4])) > maxName {
 		return nil, ErrNone
 	}
 	id, name := words[3], words[4]
@@ -143,9 +162,9 @@ func (f *Folder) symbols(path string) (*found, error) {
 }
 
 // place gives a file its name, which is on the disk then.
-func place(temp, path string) error {
+func (f *Folder) place(temp, path string) error {
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := store.MakeDir(dir, f.Dir.Dir); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {
@@ -160,10 +179,14 @@ func (f *Folder) list(ctx context.Context, tx *sql.Tx, what *found, size int64) 
 	if err != nil {
 		return err
 	}
+	now := time.Now()
+	if err := os.Chtimes(what.path, time.Time{}, now); err != nil { // so that Fill sees that it is the last one
+		return err
+	}
 	const add = `INSERT INTO binaries (build_id, kind, name, path, size, received) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (build_id, kind) DO UPDATE SET name = excluded.name, path = excluded.path, size = excluded.size, received = excluded.received`
 	for _, id := range what.ids {
-		if _, err := tx.ExecContext(ctx, add, id, what.kind, what.name, rel, size, db.Milli(time.Now())); err != nil {
+		if _, err := tx.ExecContext(ctx, add, id, what.kind, what.name, rel, size, db.Milli(now)); err != nil {
 			return err
 		}
 		if _, err := f.Came(ctx, tx, id); err != nil {
@@ -175,6 +198,21 @@ func (f *Folder) list(ctx context.Context, tx *sql.Tx, what *found, size int64) 
 
 // Has implements intake.Binaries.
 func (f *Folder) Has(name, id string) bool {
-	_, err := os.Stat(f.Dir.SymbolPath(name, id, strings.TrimSuffix(name, ".pdb")+".sym"))
+	path := f.Dir.SymbolPath(name, id, strings.TrimSuffix(name, ".pdb")+".sym")
+	_, err := os.Stat(path)
+	if f.Remote != nil && errors.Is(err, fs.ErrNotExist) {
+		return f.elsewhere(path)
+	}
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// elsewhere tells whether another node was given a file.
+func (f *Folder) elsewhere(path string) bool {
+	rel, err := filepath.Rel(f.Dir.Dir, path)
+	if err != nil {
+		return false
+	}
+	var n int
+	err = f.DB.Read.QueryRow("SELECT count(*) FROM binaries WHERE path = $1", rel).Scan(&n)
+	return err == nil && n > 0
 }

@@ -182,8 +182,13 @@ func plain(name string) string {
 	return cmp.Or(strings.TrimLeft(name, "."), "_")
 }
 
+// File is where a file is, if there is one. The id is hexadecimal digits.
+func (b Binaries) File(id, kind string) (path string, ok bool) {
+	return there(b.Path(strings.ToLower(id), kind))
+}
+
 func (b Binaries) fetch(kind input.FetchKind, id []byte) (string, bool) {
-	return there(b.Path(fmt.Sprintf("%x", id), string(kind)))
+	return b.File(fmt.Sprintf("%x", id), string(kind))
 }
 
 func (b Binaries) symbols(name, id, file string) (string, bool) {

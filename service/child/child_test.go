@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/backsight/backsight/service/child"
+	"golang.org/x/sys/unix"
 )
 
 // TestMain is the program that Runner starts, too; BAD says what a capture makes of it.
@@ -44,16 +46,30 @@ func TestMain(m *testing.M) {
 
 // nosy tries what a child must not.
 func nosy() {
-	if f, err := os.Create("written"); err == nil {
-		if _, err := f.WriteString("x"); err == nil {
-			fmt.Fprintln(os.Stderr, "it wrote a file")
+	fail := func(err error, what string) {
+		if err == nil {
+			fmt.Fprintln(os.Stderr, what)
 			os.Exit(1)
 		}
 	}
-	if c, err := net.Dial("tcp", os.Getenv("LISTENS")); err == nil {
-		_ = c.Close()
-		fmt.Fprintln(os.Stderr, "it has a network")
-		os.Exit(1)
+	f, err := os.Create("written")
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	fail(err, "it wrote a file")
+	_, err = net.Dial("tcp", os.Getenv("LISTENS"))
+	fail(err, "it reaches who listens")
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6, unix.AF_UNIX, unix.AF_NETLINK} {
+		if _, err := unix.Socket(family, unix.SOCK_DGRAM, 0); !errors.Is(err, unix.EPERM) {
+			fail(nil, fmt.Sprintf("a socket of family %d: %v", family, err))
+		}
+	}
+	fail(exec.Command("/bin/true").Run(), "it ran a program")
+	if err := unix.Kill(os.Getppid(), 0); !errors.Is(err, unix.EPERM) {
+		fail(nil, fmt.Sprintf("its parent is within reach: %v", err))
+	}
+	if err := unix.Tgkill(os.Getppid(), os.Getppid(), 0); !errors.Is(err, unix.EPERM) {
+		fail(nil, fmt.Sprintf("its parent's thread is within reach: %v", err))
 	}
 }
 
@@ -133,7 +149,7 @@ func TestDied(t *testing.T) {
 	}
 }
 
-// TestHardened: a child neither writes files nor reaches who listens on this machine.
+// TestHardened: a child neither writes files nor reaches who listens on this machine, has no socket, and runs and signals nobody.
 func TestHardened(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,8 +13,8 @@ const maxFiles = 1024
 // spare is what a child may map beside its heap: files, and what Go's runtime reserves.
 const spare = 8 << 30
 
-// harden lets this process read the capture and the binaries, and nothing else: no network, no file that it could write, bounded
-// memory and time. The bounds are the kernel's and stand before a byte of the capture is read.
+// harden lets this process read the capture and the binaries, and nothing else: no network, no file that it could write, no other
+// program or process, bounded memory and time. The bounds are the kernel's and stand before a byte of the capture is read.
 func harden(r *request) error {
 	debug.SetMemoryLimit(r.Memory)
 	for limit, n := range map[int]uint64{
@@ -33,5 +33,8 @@ func harden(r *request) error {
 	if err := allowed.RestrictPaths(rules...); err != nil {
 		return err
 	}
-	return allowed.RestrictNet()
+	if err := allowed.RestrictNet(); err != nil {
+		return err
+	}
+	return confine()
 }

@@ -1,7 +1,14 @@
-// Package db opens the service's database, one SQLite file that one process has at a time, and brings its tables up to date.
+// Package db opens the service's database and brings its tables up to date: one SQLite file that one process has at a time, or
+// a PostgreSQL database that any number of processes have.
 //
-// Statements have numbered parameters ($1, $2) and ON CONFLICT, which PostgreSQL understands too: what is SQLite's alone is this
-// package and the search table.
+// Statements are such as both understand: numbered parameters ($1, $2), ON CONFLICT, qualified names where a row conflicts. What
+// differs is in this package: migrations are translated, and the search table is asked by Matching.
+//
+//	                 SQLite                     PostgreSQL
+//	who writes       one connection             whoever has the lock "turn" until the transaction ends
+//	who reads        four connections           six, each of what was committed
+//	the queue        the connection that writes connections of its own, and one that listens
+//	words            FTS5                       tsvector, a column a text
 package db
 
 import (
@@ -15,7 +22,11 @@ import (
 	"os"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 	"golang.org/x/sys/unix"
@@ -35,18 +46,43 @@ var migrations embed.FS
 // Write for another. Read sees what was committed, and refuses to write.
 type DB struct {
 	Write, Read *sql.DB
-	lock        *os.File
+	lock        *os.File      // of SQLite
+	postgres    bool          // what follows is PostgreSQL's
+	queue       *sql.DB       // of River's own statements
+	listen      *pgxpool.Pool // tells River of new jobs
 }
 
-// Open opens or makes the database of a path, with all its tables.
-func Open(ctx context.Context, path string) (*DB, error) {
-	lock, err := own(path + ".lock")
+// Open opens or makes the database of a path (SQLite) or a URL (postgres://…), with all its tables.
+func Open(ctx context.Context, source string) (*DB, error) {
+	if !isPostgres(source) {
+		return openSQLite(ctx, source)
+	}
+	d, err := openPostgres(ctx, source)
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL: %w", err)
+	}
+	return d, nil
+}
+
+// Postgres tells whether others may have the database at the same time.
+func (d *DB) Postgres() bool { return d.postgres }
+
+// Driver is the queue's. Jobs are inserted and completed in transactions of Tx.
+func (d *DB) Driver() riverdriver.Driver[*sql.Tx] {
+	if d.postgres {
+		return riverdatabasesql.NewWithPgxListener(d.queue, d.listen)
+	}
+	return riversqlite.New(d.Write)
+}
+
+func openSQLite(ctx context.Context, path string) (*DB, error) {
+	lock, err := Own(ctx, path+".lock")
 	if err != nil {
 		return nil, err
 	}
 	d := &DB{lock: lock}
 	if d.Write, err = pool(path, 1, "_txlock=immediate"); err == nil {
-		err = migrate(ctx, d.Write)
+		err = migrateAll(ctx, d.Write, riversqlite.New(d.Write), goose.DialectSQLite3)
 	}
 	if err == nil {
 		d.Read, err = pool(path, readers, "_pragma=query_only(1)")
@@ -60,14 +96,24 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return d, nil
 }
 
-// own locks a file until the process ends.
-func own(path string) (*os.File, error) {
+// patience is how long the database may be another's: a child of a process that was killed has its files until it is a program of
+// its own (execve(2)).
+const patience = 2 * time.Second
+
+// Own locks a file until it is closed, or the process ends. The error is ErrBusy where another process has it.
+func Own(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrBusy), f.Close())
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, ErrBusy), f.Close())
+		}
 	}
 	return f, nil
 }
@@ -86,9 +132,9 @@ func pool(path string, most int, more string) (*sql.DB, error) {
 	return db, nil
 }
 
-// migrate makes the tables of the queue, then ours.
-func migrate(ctx context.Context, db *sql.DB) error {
-	queue, err := rivermigrate.New(riversqlite.New(db), nil)
+// migrateAll makes the tables of the queue, then ours.
+func migrateAll(ctx context.Context, db *sql.DB, driver riverdriver.Driver[*sql.Tx], dialect goose.Dialect) error {
+	queue, err := rivermigrate.New(driver, nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +145,10 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	ours, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	if dialect == goose.DialectPostgres {
+		files = translated{files}
+	}
+	ours, err := goose.NewProvider(dialect, db, files)
 	if err != nil {
 		return err
 	}
@@ -110,21 +159,34 @@ func migrate(ctx context.Context, db *sql.DB) error {
 // Close closes the database and lets others have it.
 func (d *DB) Close() error {
 	var errs []error
-	for _, pool := range []*sql.DB{d.Read, d.Write} {
+	for _, pool := range []*sql.DB{d.Read, d.queue, d.Write} {
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}
 	}
-	return errors.Join(append(errs, d.lock.Close())...)
+	if d.listen != nil {
+		d.listen.Close()
+	}
+	if d.lock != nil {
+		errs = append(errs, d.lock.Close())
+	}
+	return errors.Join(errs...)
 }
 
-// Tx runs f in a transaction that writes. f's error undoes it.
+// Tx runs f in a transaction that writes, alone: on PostgreSQL, too, it sees all that those before it wrote, and none writes beside
+// it. So what counts, groups and keeps need not be thought of twice; whoever writes much, such as the inbox, writes many rows in its
+// turn. f's error undoes it.
 func (d *DB) Tx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
+	if d.postgres {
+		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", turn); err != nil {
+			return err
+		}
+	}
 	if err := f(tx); err != nil {
 		return err
 	}
@@ -148,7 +210,8 @@ func Copy(ctx context.Context, path, to string) error {
 func Full(err error) bool {
 	const full, noShared = 13, 4874 // SQLITE_FULL, SQLITE_IOERR_SHMSIZE: sqlite.org/rescode.html
 	var e *sqlite.Error
-	return errors.Is(err, unix.ENOSPC) || errors.As(err, &e) && (e.Code()&0xff == full || e.Code() == noShared)
+	var pg *pgconn.PgError
+	return errors.Is(err, unix.ENOSPC) || errors.As(err, &pg) && pg.Code == diskFull || errors.As(err, &e) && (e.Code()&0xff == full || e.Code() == noShared)
 }
 
 // Milli is a time as the tables have it.

@@ -58,14 +58,15 @@ func CountedOf(ctx context.Context, tx *sql.Tx, c Count, devices int) (regressed
 
 // countDevice counts for the device, and tells whether the group has a device more (1) or less (-1).
 func countDevice(ctx context.Context, tx *sql.Tx, c Count) (more int, err error) {
-	const others = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1)"
+	const others = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1) o"
 	c.Device = line(c.Device)
 	var before, after int
 	if err = tx.QueryRowContext(ctx, others, c.Group, c.Device).Scan(&before); err != nil {
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $5)"+
-		" ON CONFLICT (group_id, device, signature) DO UPDATE SET count = count + $4, first_seen = min(first_seen, $5), last_seen = max(last_seen, $5)",
+		" ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count,"+
+		" first_seen = min(group_devices.first_seen, excluded.first_seen), last_seen = max(group_devices.last_seen, excluded.last_seen)",
 		c.Group, c.Device, c.Signature, c.N, c.When)
 	if err != nil || c.N > 0 {
 		return counts(c.Device) * (1 - before), err
@@ -87,7 +88,7 @@ func counts(device string) int {
 
 func countDay(ctx context.Context, tx *sql.Tx, c Count) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO group_counts (group_id, day, product, version, signature, count) VALUES ($1, $2, $3, $4, $5, $6)"+
-		" ON CONFLICT (group_id, day, product, version, signature) DO UPDATE SET count = count + $6",
+		" ON CONFLICT (group_id, day, product, version, signature) DO UPDATE SET count = group_counts.count + excluded.count",
 		c.Group, c.When/msDay, c.Product, c.Version, c.Signature, c.N)
 	if err == nil && c.N < 0 {
 		_, err = tx.ExecContext(ctx, "DELETE FROM group_counts WHERE group_id = $1 AND count <= 0", c.Group)

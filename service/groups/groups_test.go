@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/groups"
 )
 
@@ -28,7 +28,7 @@ type fleet struct {
 const day = int64(24 * 60 * 60 * 1000)
 
 func newFleet(t *testing.T) *fleet {
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,8 @@ func (f *fleet) tx(do func(*sql.Tx) error) {
 func (f *fleet) crash(device, version string, at int64, exact, stable string, functions ...string) groups.Assigned {
 	f.Helper()
 	f.next++
-	f.exec("INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status) VALUES ($1, $1, $1, 1, x'', 1, 'upload', $2, $3, $4, 'done')",
-		f.next, device, version, at)
+	f.exec("INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status) VALUES ($1, $2, $3, 1, $3, 1, 'upload', $4, $5, $6, 'done')",
+		f.next, fmt.Sprint(f.next), []byte{byte(f.next)}, device, version, at)
 	return f.assign(f.next, 0, device, version, at, reported(exact, stable, functions...))
 }
 
@@ -145,7 +145,7 @@ func TestAgain(t *testing.T) {
 	a := f.crash("box1", "2.1", day, "1", "a", "pack", "main")
 	for range 2 {
 		b := f.assign(1, a.Group, "box1", "2.1", day, reported("2", "b", "word", "pack", "main"))
-		if got := f.one("SELECT group_concat(count || '/' || devices) FROM (SELECT * FROM groups ORDER BY id)"); got != "0/0,1/1" {
+		if got := f.one("SELECT group_concat(count || '/' || devices) FROM (SELECT * FROM groups ORDER BY id) g"); got != "0/0,1/1" {
 			t.Errorf("counts %s", got)
 		}
 		a = b
@@ -244,7 +244,7 @@ func TestRegroup(t *testing.T) {
 	if err != nil || tried.Results != 4 || tried.Before != 2 || tried.After != 2 || tried.Moved != 2 || tried.Changes[0].Title != "SIGSEGV reading NULL in unpack ← main" {
 		t.Errorf("%+v %v", tried, err)
 	}
-	const counts = "SELECT group_concat(title || ' ' || count || '/' || devices, '; ') FROM (SELECT * FROM groups WHERE count > 0 ORDER BY count DESC, id)"
+	const counts = "SELECT group_concat(title || ' ' || count || '/' || devices, '; ') FROM (SELECT * FROM groups WHERE count > 0 ORDER BY count DESC, id) g"
 	for _, step := range []struct{ rules, want string }{
 		{"skip module lib", "SIGSEGV reading NULL in pack ← main 2/1; SIGSEGV reading NULL in unpack ← main 2/2"},
 		{"", "SIGSEGV reading NULL in fatal ← pack ← main 3/2; SIGSEGV reading NULL in abort_now ← unpack ← main 1/1"},

@@ -157,12 +157,12 @@ func move(ctx context.Context, tx *sql.Tx, key string, from, into int64) error {
 		{"UPDATE group_signatures SET group_id = $3 WHERE signature = $1 AND group_id = $2", []any{key, from, into}},
 		{`INSERT INTO group_counts (group_id, day, product, version, signature, count)
 SELECT $3, day, product, version, signature, count FROM group_counts WHERE group_id = $2 AND signature = $1
-ON CONFLICT (group_id, day, product, version, signature) DO UPDATE SET count = count + excluded.count`, []any{key, from, into}},
+ON CONFLICT (group_id, day, product, version, signature) DO UPDATE SET count = group_counts.count + excluded.count`, []any{key, from, into}},
 		{"DELETE FROM group_counts WHERE group_id = $2 AND signature = $1", []any{key, from}},
 		{`INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen)
 SELECT $3, device, signature, count, first_seen, last_seen FROM group_devices WHERE group_id = $2 AND signature = $1
-ON CONFLICT (group_id, device, signature) DO UPDATE SET count = count + excluded.count,
-  first_seen = min(first_seen, excluded.first_seen), last_seen = max(last_seen, excluded.last_seen)`, []any{key, from, into}},
+ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count,
+  first_seen = min(group_devices.first_seen, excluded.first_seen), last_seen = max(group_devices.last_seen, excluded.last_seen)`, []any{key, from, into}},
 		{"DELETE FROM group_devices WHERE group_id = $2 AND signature = $1", []any{key, from}},
 	})
 }

@@ -97,7 +97,7 @@ type signedGroup struct {
 func signed(ctx context.Context, q querier, project int64) (list []signedGroup, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, '{}', coalesce(sum(c.count), 0) AS n FROM group_signatures s
 LEFT JOIN group_counts c ON c.group_id = s.group_id AND c.signature = s.signature
-WHERE s.project_id = $1 AND s.chain <> '' GROUP BY s.signature ORDER BY n DESC, s.signature`, project)
+WHERE s.project_id = $1 AND s.chain <> '' GROUP BY s.signature, s.group_id ORDER BY n DESC, s.signature`, project)
 	if err != nil {
 		return nil, err
 	}

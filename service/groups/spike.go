@@ -42,7 +42,7 @@ func rising(ctx context.Context, tx *sql.Tx, now time.Time) (found []Event, err 
 FROM group_counts c JOIN groups g ON g.id = c.group_id
 WHERE c.day BETWEEN $2 AND $1 AND g.state <> 'ignored' AND g.first_seen / 86400000 < $1
   AND NOT EXISTS (SELECT 1 FROM group_events e WHERE e.group_id = g.id AND e.kind = 'spike' AND e.day = $1)
-GROUP BY g.id HAVING n >= $3`, today, today-before, least)
+GROUP BY g.id HAVING sum(CASE WHEN c.day = $1 THEN c.count ELSE 0 END) >= $3`, today, today-before, least)
 	if err != nil {
 		return nil, err
 	}

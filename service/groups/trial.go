@@ -3,8 +3,10 @@ package groups
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Tried is what rules would make of a project's last results.
@@ -42,12 +44,17 @@ func Try(ctx context.Context, q querier, project int64, rules *Rules) (*Tried, e
 	t := &Tried{}
 	largest, owners := map[int64]string{}, map[string]int64{}
 	before, after := map[int64]bool{}, map[string]bool{}
+	all := make([]Keys, len(list))
 	for i := range list {
+		all[i] = rules.keys(&list[i].chain)
+	}
+	lead, err := ledAll(ctx, q, project, all)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range all {
 		s := &list[i]
-		k := rules.keys(&s.chain)
-		if known, err := led(ctx, q, project, k.Group); err != nil {
-			return nil, err
-		} else if known == s.group {
+		if known := lead[k.Group]; known == s.group {
 			k.Group = fmt.Sprint("group ", known) // a person may have merged what has several keys
 		}
 		t.Results += s.count
@@ -69,13 +76,49 @@ func Try(ctx context.Context, q querier, project int64, rules *Rules) (*Tried, e
 	return t, nil
 }
 
+// askAtOnce is how many keys are asked for in a statement.
+const askAtOnce = 500
+
+// ledAll are the groups that keys lead to.
+func ledAll(ctx context.Context, q querier, project int64, all []Keys) (map[string]int64, error) {
+	lead := map[string]int64{}
+	for part := range slices.Chunk(all, askAtOnce) {
+		args := []any{project}
+		var places []string
+		for _, k := range part {
+			args = append(args, k.Group)
+			places = append(places, fmt.Sprintf("$%d", len(args)))
+		}
+		rows, err := q.QueryContext(ctx, "SELECT signature, group_id FROM group_signatures WHERE project_id = $1 AND signature IN ("+strings.Join(places, ", ")+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		if err := leads(rows, lead); err != nil {
+			return nil, err
+		}
+	}
+	return lead, nil
+}
+
+func leads(rows *sql.Rows, lead map[string]int64) error {
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var group int64
+		if err := rows.Scan(&key, &group); err != nil {
+			return err
+		}
+		lead[key] = group
+	}
+	return rows.Err()
+}
+
 // recent are the keys of a project's last results, and how many of these have each, the most first.
 func recent(ctx context.Context, q querier, project int64) (list []signedGroup, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT s.signature, s.group_id, s.chain, f.n FROM
   (SELECT r.exact, count(*) AS n FROM (SELECT id FROM captures WHERE project_id = $1 ORDER BY received DESC LIMIT $2) c
-   CROSS JOIN results r ON r.capture_id = c.id GROUP BY r.exact) f
-CROSS JOIN group_signatures s ON s.project_id = $1 AND s.signature = 'exact:' || f.exact
-WHERE s.chain <> '' ORDER BY f.n DESC, s.signature`, project, maxTried)
+   CROSS JOIN results r WHERE r.capture_id = c.id GROUP BY r.exact) f
+CROSS JOIN group_signatures s WHERE s.project_id = $1 AND s.signature = 'exact:' || f.exact AND s.chain <> '' ORDER BY f.n DESC, s.signature`, project, maxTried)
 	if err != nil {
 		return nil, err
 	}

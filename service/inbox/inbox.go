@@ -1,9 +1,11 @@
 // Package inbox takes what arrives into the store and the database, many at once: the bodies of a group cost one synchronisation,
 // their rows, jobs and counts one transaction. What Add and Count return for is durable.
 //
-//	Add ─┐                 ┌─ bodies ─► store ─┐
-//	Add ─┼─► one goroutine ┤                   ├─► commit ─► all return
-//	Count┘                 └─ rows, jobs, counts ┘
+//	Add ─┐
+//	Add ─┼─► a group ─► bodies to the store ─► rows, jobs, counts to the database ─► all return
+//	Count┘
+//
+// The bodies of a group are written while the rows of the one before are.
 package inbox
 
 import (
@@ -66,6 +68,7 @@ type Inbox struct {
 	queue    Queue
 	arrivals chan *waiting
 	counts   chan *waitingCount
+	stored   chan *group
 	stop     chan struct{}
 	done     chan struct{}
 }
@@ -87,7 +90,8 @@ type waitingCount struct {
 // New starts an inbox, which must be closed.
 func New(d *db.DB, s store.Store, q Queue) *Inbox {
 	in := &Inbox{db: d, store: s, queue: q, arrivals: make(chan *waiting, maxArrivals), counts: make(chan *waitingCount, maxCounts),
-		stop: make(chan struct{}), done: make(chan struct{})}
+		stored: make(chan *group), stop: make(chan struct{}), done: make(chan struct{})}
+	go in.gather()
 	go in.work()
 	return in
 }
@@ -122,23 +126,43 @@ func (in *Inbox) Count(c Count) error {
 	}
 }
 
-func (in *Inbox) work() {
-	defer close(in.done)
+// gather makes groups and has the store keep their bodies.
+func (in *Inbox) gather() {
+	defer close(in.stored)
 	for {
-		var g group
+		g := &group{}
 		select {
 		case w := <-in.arrivals:
 			g.add(w)
 		case c := <-in.counts:
 			g.counts = append(g.counts, c)
 		case <-in.stop:
-			if in.fill(&g); len(g.arrivals)+len(g.counts) == 0 {
+			if in.fill(g); len(g.arrivals)+len(g.counts) == 0 {
 				return
 			}
 		}
-		in.fill(&g)
-		in.take(&g)
+		in.fill(g)
+		in.keep(g)
+		in.stored <- g
 	}
+}
+
+// work commits groups.
+func (in *Inbox) work() {
+	defer close(in.done)
+	for g := range in.stored {
+		in.take(g)
+	}
+}
+
+// groupTime bounds each half of a group's way.
+const groupTime = time.Minute
+
+// keep has the store keep a group's bodies.
+func (in *Inbox) keep(g *group) {
+	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
+	defer cancel()
+	g.err = in.bodies(ctx, g.arrivals)
 }
 
 // group is what is committed at once.
@@ -146,6 +170,7 @@ type group struct {
 	arrivals []*waiting
 	counts   []*waitingCount
 	size     int64
+	err      error // what became of its bodies
 }
 
 func (g *group) add(w *waiting) {
@@ -178,19 +203,13 @@ func (in *Inbox) fill(g *group) {
 // take commits a group and answers. Where a group fails, each of it is tried alone: the others have nothing to do with what one
 // sender did.
 func (in *Inbox) take(g *group) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := in.commit(ctx, g)
+	err := in.commit(g)
 	if errors.Is(err, errVanished) {
-		err = in.commit(ctx, g)
+		in.keep(g)
+		err = in.commit(g)
 	}
-	if err != nil && len(g.arrivals) > 1 && !errors.Is(err, store.ErrFull) && !db.Full(err) {
-		for _, w := range g.arrivals {
-			in.take(&group{arrivals: []*waiting{w}})
-		}
-		if len(g.counts) > 0 {
-			in.take(&group{counts: g.counts})
-		}
+	if err != nil && len(g.arrivals) > 1 && !outside(err) {
+		in.each(g)
 		return
 	}
 	if err != nil && db.Full(err) {
@@ -204,10 +223,30 @@ func (in *Inbox) take(g *group) {
 	}
 }
 
-func (in *Inbox) commit(ctx context.Context, g *group) error {
-	if err := in.bodies(ctx, g.arrivals); err != nil {
-		return err
+// outside tells an error of the disk, the store or the database from one that an arrival may have brought.
+func outside(err error) bool {
+	return errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrAway) || db.Full(err) || db.Down(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// each takes all of a group alone.
+func (in *Inbox) each(g *group) {
+	for _, w := range g.arrivals {
+		one := &group{arrivals: []*waiting{w}}
+		in.keep(one)
+		in.take(one)
 	}
+	if len(g.counts) > 0 {
+		in.take(&group{counts: g.counts})
+	}
+}
+
+// commit writes a group's rows, once its bodies are kept.
+func (in *Inbox) commit(g *group) error {
+	if g.err != nil {
+		return g.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
+	defer cancel()
 	return in.db.Tx(ctx, func(tx *sql.Tx) error {
 		rows := rows{tx: tx, now: time.Now(), used: map[usage]int64{}}
 		if err := rows.addAll(ctx, g.arrivals); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/store"
 )
@@ -39,7 +40,7 @@ type bench struct {
 func newBench(t *testing.T, reserve int64) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/backsight/backsight/service/db"
@@ -117,10 +121,13 @@ func (r *rows) use(u usage, bytes int64) {
 }
 
 const (
-	hasDevice   = "SELECT count(*) FROM (SELECT 1 FROM group_devices WHERE group_id = $1 AND device = $2 LIMIT 1)"
-	countDevice = `INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $5)
+	hasDevices   = "SELECT DISTINCT group_id, device FROM group_devices WHERE (group_id, device) IN (VALUES %s)"
+	countDevices = `INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES %s
 		ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count, last_seen = excluded.last_seen`
 )
+
+// atOnce bounds the rows of a statement.
+const atOnce = 128
 
 // release is what crashes of a group are counted by, each day.
 type release struct {
@@ -158,30 +165,69 @@ func (r *rows) count(ctx context.Context, list []*waitingCount) error {
 	return nil
 }
 
-// countDevices counts for devices, and tells how many more the groups have.
+// countDevices counts for devices, many rows a statement, and tells how many more the groups have.
 func (r *rows) countDevices(ctx context.Context, devices map[device]int64) (more map[int64]int, err error) {
-	has, err := r.tx.PrepareContext(ctx, hasDevice)
-	if err != nil {
-		return nil, err
-	}
-	defer has.Close()
-	add, err := r.tx.PrepareContext(ctx, countDevice)
-	if err != nil {
-		return nil, err
-	}
-	defer add.Close()
 	more = map[int64]int{}
-	for of, n := range devices {
-		var known int
-		if err := has.QueryRowContext(ctx, of.group, of.name).Scan(&known); err != nil {
+	for list := range slices.Chunk(slices.Collect(maps.Keys(devices)), atOnce) {
+		known, err := r.known(ctx, list)
+		if err != nil {
 			return nil, err
 		}
-		if _, err := add.ExecContext(ctx, of.group, of.name, of.signature, n, db.Milli(r.now)); err != nil {
-			return nil, err
+		var add tuples
+		for _, of := range list {
+			add.row("", of.group, of.name, of.signature, devices[of], db.Milli(r.now), db.Milli(r.now))
+			if one := (device{group: of.group, name: of.name}); of.name != "" && !known[one] {
+				known[one] = true
+				more[of.group]++
+			}
 		}
-		if known == 0 && of.name != "" {
-			more[of.group]++
+		if _, err := r.tx.ExecContext(ctx, fmt.Sprintf(countDevices, add.text), add.args...); err != nil {
+			return nil, err
 		}
 	}
 	return more, nil
+}
+
+// known are the devices of a list that their groups have already.
+func (r *rows) known(ctx context.Context, list []device) (map[device]bool, error) {
+	var ask tuples
+	for _, of := range list {
+		ask.row("BIGINT", of.group, of.name)
+	}
+	found, err := r.tx.QueryContext(ctx, fmt.Sprintf(hasDevices, ask.text), ask.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	known := map[device]bool{}
+	for found.Next() {
+		var of device
+		if err := found.Scan(&of.group, &of.name); err != nil {
+			return nil, err
+		}
+		known[of] = true
+	}
+	return known, found.Err()
+}
+
+// tuples are rows of a statement: ($1, $2), ($3, $4).
+type tuples struct {
+	text string
+	args []any
+}
+
+// row adds a row. A type is that of its first value, where the statement does not tell.
+func (t *tuples) row(first string, values ...any) {
+	marks := make([]string, len(values))
+	for i, v := range values {
+		t.args = append(t.args, v)
+		marks[i] = fmt.Sprintf("$%d", len(t.args))
+	}
+	if first != "" {
+		marks[0] = "CAST(" + marks[0] + " AS " + first + ")"
+	}
+	if t.text != "" {
+		t.text += ", "
+	}
+	t.text += "(" + strings.Join(marks, ", ") + ")"
 }

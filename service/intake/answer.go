@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/db"
@@ -30,8 +32,16 @@ func wrong(text string) error { return &answer{http.StatusBadRequest, text} }
 
 var errQuota = &answer{http.StatusTooManyRequests, "today's quota is used up"}
 
-// retryAfter is when a sender may try again, in seconds.
-const retryAfter = 300
+// retryAfter is when a sender may try again, in seconds, where the service is busy. Who has used up a day's quota may do so on the next
+// day, in whatever part of its first hour: not all devices at once.
+const retryAfter, day, hour = 300, 24 * 60 * 60, 60 * 60
+
+func again(a *answer, now time.Time) int64 {
+	if a != errQuota {
+		return retryAfter
+	}
+	return day - now.Unix()%day + rand.Int64N(hour)
+}
 
 // status is what a sender is told of an error. What is none of the sender's business is 500.
 func status(err error) *answer {
@@ -43,6 +53,8 @@ func status(err error) *answer {
 		return &answer{http.StatusRequestEntityTooLarge, "larger than is taken"}
 	case errors.Is(err, store.ErrFull), db.Full(err):
 		return &answer{http.StatusInsufficientStorage, "the disk is full"}
+	case errors.Is(err, store.ErrAway), db.Down(err):
+		return &answer{http.StatusServiceUnavailable, "the service cannot keep anything just now"}
 	case errors.Is(err, inbox.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &answer{http.StatusServiceUnavailable, "the service is stopping or busy"}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
@@ -61,11 +73,11 @@ func status(err error) *answer {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a := status(err)
 	s.Metrics.refused(a.status)
-	if a.status == http.StatusInternalServerError {
+	if a.status == http.StatusInternalServerError || a.status == http.StatusServiceUnavailable {
 		s.Log.Error("intake", "path", r.URL.Path, "error", err)
 	}
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+		w.Header().Set("Retry-After", strconv.FormatInt(again(a, time.Now()), 10))
 	}
 	w.Header().Set("Connection", "close") // what is left of the body is not read
 	http.Error(w, a.text, a.status)

@@ -28,6 +28,7 @@ type Server struct {
 	Keys     *Keys
 	Binaries Binaries
 	Partial  *Partial
+	Pieces   *Pieces
 	Offers   *Offers
 	Consoles *Consoles
 	Metrics  *Metrics
@@ -53,27 +54,30 @@ func NewKeys(d *db.DB) *Keys { return &Keys{db: d} }
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for route, f := range map[string]func(http.ResponseWriter, *http.Request, inbox.Key) error{
-		"POST /api/v1/captures":            s.plain,
-		"PUT /api/v1/captures":             s.plain,
-		"PUT /api/v1/captures/{id}":        s.resumed,
-		"HEAD /api/v1/captures/{id}":       s.arrived,
-		"POST /api/v1/offers":              s.offers,
-		"POST /api/v1/logs":                s.logs,
-		"PUT /api/v1/logs":                 s.logs,
-		"PUT /api/v1/binaries":             s.binary,
-		"POST /api/v1/binaries":            s.binary,
-		"PUT /api/v1/binaries/{build}":     s.binary,
-		"POST /submit":                     s.crashpad,
-		"POST /submit/{key}":               s.crashpad,
-		"POST /api/{project}/minidump/{$}": s.minidump,
-		"POST /api/{project}/minidump":     s.minidump,
-		"POST /api/{project}/envelope/{$}": s.envelope,
-		"POST /api/{project}/envelope":     s.envelope,
-		"POST /api/v0/chunks/{serial}":     s.chunks,
-		"GET /v1/symbols/{file}/{id}":      s.checkStatus,
-		"POST /v1/uploads:create":          s.createUpload,
-		"PUT /v1/uploads/{upload}":         s.putUpload,
-		"POST /v1/uploads/{upload}":        s.completeUpload,
+		"POST /api/v1/captures":                                        s.plain,
+		"PUT /api/v1/captures":                                         s.plain,
+		"PUT /api/v1/captures/{id}":                                    s.resumed,
+		"HEAD /api/v1/captures/{id}":                                   s.arrived,
+		"POST /api/v1/offers":                                          s.offers,
+		"POST /api/v1/logs":                                            s.logs,
+		"PUT /api/v1/logs":                                             s.logs,
+		"PUT /api/v1/binaries":                                         s.binary,
+		"POST /api/v1/binaries":                                        s.binary,
+		"PUT /api/v1/binaries/{build}":                                 s.binary,
+		"POST /submit":                                                 s.crashpad,
+		"POST /submit/{key}":                                           s.crashpad,
+		"POST /api/{project}/minidump/{$}":                             s.minidump,
+		"POST /api/{project}/minidump":                                 s.minidump,
+		"POST /api/{project}/envelope/{$}":                             s.envelope,
+		"POST /api/{project}/envelope":                                 s.envelope,
+		"POST /api/v0/chunks/{serial}":                                 s.chunks,
+		"GET /api/0/organizations/{org}/chunk-upload/{$}":              s.chunkOptions,
+		"POST /api/0/organizations/{org}/chunk-upload/{$}":             s.difChunks,
+		"POST /api/0/projects/{org}/{project}/files/difs/assemble/{$}": s.assemble,
+		"GET /v1/symbols/{file}/{id}":                                  s.checkStatus,
+		"POST /v1/uploads:create":                                      s.createUpload,
+		"PUT /v1/uploads/{upload}":                                     s.putUpload,
+		"POST /v1/uploads/{upload}":                                    s.completeUpload,
 	} {
 		mux.HandleFunc(route, s.handler(f))
 	}

@@ -7,19 +7,24 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/backsight/backsight/service/binaries"
 	"github.com/backsight/backsight/service/child"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/intake"
 	"github.com/backsight/backsight/service/packing"
@@ -37,6 +42,7 @@ type bench struct {
 	store    store.Store
 	intake   *intake.Server
 	consoles *intake.Consoles
+	dir      string
 }
 
 // Bounds of the tests' service.
@@ -45,7 +51,7 @@ const mostPacked, mostRaw, memory = 50 << 10, 200 << 10, 256 << 10
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(context.Background(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(context.Background(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +78,15 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pieces, err := intake.NewPieces(filepath.Join(dir, "pieces"), 20<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := slog.New(slog.DiscardHandler)
-	b := &bench{db: d, store: disk, consoles: intake.NewConsoles(intake.TakeLog(in, spools), log)}
+	b := &bench{dir: dir, db: d, store: disk, consoles: intake.NewConsoles(intake.TakeLog(in, spools), log)}
 	folder := &binaries.Folder{DB: d, Dir: child.Binaries{Dir: filepath.Join(dir, "binaries")}, Most: 1 << 20,
 		Came: func(context.Context, *sql.Tx, string) (int, error) { return 0, nil }}
-	b.intake = &intake.Server{DB: d, Inbox: in, Spools: spools, Keys: intake.NewKeys(d), Binaries: folder, Partial: partial, Offers: offers,
+	b.intake = &intake.Server{DB: d, Inbox: in, Spools: spools, Keys: intake.NewKeys(d), Binaries: folder, Partial: partial, Pieces: pieces, Offers: offers,
 		Consoles: b.consoles, Log: log}
 	b.Server = httptest.NewServer(b.intake.Handler())
 	t.Cleanup(func() {
@@ -242,6 +252,15 @@ func TestQuota(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.path, status, c.status)
 		}
 	}
+	resp, err := b.Client().Post(b.URL+"/api/v1/captures?key=few", "", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close() // its headers are all
+	left := 24*60*60 - time.Now().Unix()%(24*60*60)
+	if after, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 64); err != nil || after < left-60 || after > left+60*60 {
+		t.Errorf("again after %d s (%v), want the first hour of the next day, in %d s", after, err, left)
+	}
 	if n := b.count(t, "SELECT count(*) FROM captures"); n != 3 {
 		t.Errorf("%d captures, want 3", n)
 	}
@@ -358,12 +377,31 @@ func TestResumed(t *testing.T) {
 	}
 	const other = "/api/v1/captures/crash-2?key=good&device=d&total=10"
 	b.send(t, "PUT", other+"&offset=0", []byte("01234"))
+	b.tail(t) // as power that went may leave it
 	status, answer := b.send(t, "PUT", other+"&offset=5", []byte("56789"))
 	if row, got := b.newest(t, described); status != 201 || row != "d|||upload" || got != "0123456789" {
 		t.Errorf("%d %s: %s %q", status, answer, row, got)
 	}
 	if status, answer := b.send(t, "HEAD", other, nil); status != 200 || !strings.HasSuffix(answer, "offset 0") {
 		t.Errorf("what is taken is still there: %d %s", status, answer)
+	}
+}
+
+// tail puts zeros behind what there is of uploads that are not whole.
+func (b *bench) tail(t *testing.T) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(b.dir, "partial", "*"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, path := range list {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.Write(make([]byte, 20))
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

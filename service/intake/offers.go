@@ -23,9 +23,9 @@ const (
 	maxOffers    = 1000
 	maxOffer     = 4 << 10
 	maxKnown     = 100_000
-	knownTime    = 2 * time.Second
-	unknownTime  = 30 * time.Second
-	unknownFirst = 20 // bodies of a group that is not known, where its project does not say
+	believed     = time.Second      // what another node has made of a signature is known here by then
+	roomTime     = 30 * time.Second // and for so long nobody asks for more bodies of one that is not known
+	unknownFirst = 20               // bodies of a group that is not known, where its project does not say
 )
 
 // offer is a crash by its signatures, before its body is sent: docs/signatures.md.
@@ -57,7 +57,7 @@ type standing struct {
 	group         int64 // 0: none
 	count, sample int64
 	room          int64
-	until         time.Time
+	until, given  time.Time // believed until then; the room was given then
 }
 
 // NewOffers makes Offers.
@@ -162,17 +162,20 @@ func (s *standing) decide() string {
 // standing looks a signature up.
 func (o *Offers) standing(ctx context.Context, project int64, signature string) (*standing, error) {
 	key, now := offered{project, signature}, time.Now()
-	if s, ok := o.known.Get(key); ok && now.Before(s.until) {
-		return s, nil
+	before, ok := o.known.Get(key)
+	if ok && now.Before(before.until) {
+		return before, nil
 	}
 	const read = `SELECT s.group_id, g.count, g.kept, p.keep_first, p.keep_sample FROM group_signatures s JOIN groups g ON g.id = s.group_id
 		JOIN projects p ON p.id = s.project_id WHERE s.project_id = $1 AND s.signature = $2`
-	s := &standing{until: now.Add(knownTime)}
+	s := &standing{until: now.Add(believed), given: now}
 	var kept, first int64
 	err := o.db.Read.QueryRowContext(ctx, read, project, signature).Scan(&s.group, &s.count, &kept, &first, &s.sample)
 	switch {
+	case errors.Is(err, sql.ErrNoRows) && ok && before.group == 0 && now.Sub(before.given) < roomTime:
+		s.room, s.given = before.room, before.given
 	case errors.Is(err, sql.ErrNoRows):
-		s.room, s.until = unknownFirst, now.Add(unknownTime)
+		s.room = unknownFirst
 	case err != nil:
 		return nil, err
 	default:

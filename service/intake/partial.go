@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -79,13 +80,45 @@ func (p *Partial) Sweep() error {
 	return err
 }
 
+// A part is on the disk before what has arrived is told (lengthSize bytes before the upload say how much that is): power that goes
+// leaves an upload with what was told, or less, and never with zeros between what came before and after.
+const lengthSize = 8
+
+// told is how many bytes of an upload its sender has been told to have arrived.
+func told(f *os.File) (int64, error) {
+	var b [lengthSize]byte
+	if _, err := f.ReadAt(b[:], 0); err == io.EOF {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return int64(binary.LittleEndian.Uint64(b[:])), nil
+}
+
+// tell says that so many bytes have arrived.
+func tell(f *os.File, size int64) error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	_, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(size)), 0)
+	return err
+}
+
+// add writes a part behind the bytes that there are, and tells how many there are then. What came of a part that was cut short counts.
+func add(f *os.File, size int64, part io.Reader) (int64, error) {
+	n, err := io.Copy(io.NewOffsetWriter(f, lengthSize+size), part)
+	return size + n, errors.Join(err, tell(f, size+n))
+}
+
 // arrived tells how many bytes of an upload there are (Upload-Offset).
 func (s *Server) arrived(w http.ResponseWriter, r *http.Request, key inbox.Key) error {
 	var size int64
-	st, err := os.Stat(s.Partial.path(key, r.PathValue("id")))
+	f, err := os.Open(s.Partial.path(key, r.PathValue("id")))
 	if err == nil {
-		size = st.Size()
-	} else if !errors.Is(err, fs.ErrNotExist) {
+		size, err = told(f)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	w.Header().Set("Upload-Offset", strconv.FormatInt(size, 10))
@@ -106,7 +139,7 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 		return err
 	}
 	defer s.Partial.end(path, f)
-	size, err := f.Seek(0, io.SeekEnd)
+	size, err := told(f)
 	if err != nil {
 		return err
 	}
@@ -118,8 +151,7 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 	if total >= 0 {
 		most = total
 	}
-	n, err := io.Copy(f, packing.Bounded(r.Body, most-offset))
-	if size += n; err != nil {
+	if size, err = add(f, size, packing.Bounded(r.Body, most-offset)); err != nil {
 		return err
 	}
 	if size < total {
@@ -127,7 +159,7 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	return s.whole(w, r, key, f, path)
+	return s.whole(w, r, key, io.NewSectionReader(f, lengthSize, size), path)
 }
 
 // extent reads where a part belongs.
@@ -151,16 +183,13 @@ func extent(r *http.Request, most int64) (offset, total int64, err error) {
 }
 
 // whole makes an upload a capture.
-func (s *Server) whole(w http.ResponseWriter, r *http.Request, key inbox.Key, f *os.File, path string) error {
+func (s *Server) whole(w http.ResponseWriter, r *http.Request, key inbox.Key, all io.Reader, path string) error {
 	a := described(r, key, "upload")
 	a.ID = line(r.PathValue("id"))
 	if err := s.Keys.quota(r.Context(), key, a.Device); err != nil {
 		return err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	sp, err := s.Spools.Read(context.WithoutCancel(r.Context()), f, "")
+	sp, err := s.Spools.Read(context.WithoutCancel(r.Context()), all, "")
 	if err != nil {
 		return errors.Join(err, os.Remove(path))
 	}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math/bits"
 	"os"
+	"sync"
 
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/store"
@@ -26,12 +28,13 @@ type Spools struct {
 	unpack  *semaphore.Weighted // how many are unpacked at once: each may take its window
 	packed  int64               // bounds of a body that is packed, and without packing
 	unbound int64
+	free    [3]sync.Pool // memory of the sizes that a body asks for: step, and four times as much each
 }
 
 // NewSpools makes Spools with files in a folder, which share so many bytes of memory.
 func NewSpools(dir string, memory, packed, raw int64) *Spools {
 	const unpackers = 4
-	return &Spools{dir, semaphore.NewWeighted(max(memory, step)), semaphore.NewWeighted(unpackers), packed, raw}
+	return &Spools{dir: dir, memory: semaphore.NewWeighted(max(memory, step)), unpack: semaphore.NewWeighted(unpackers), packed: packed, unbound: raw}
 }
 
 // Spool is a body that has arrived. It must be closed.
@@ -149,8 +152,27 @@ func (sp *Spool) hold() bool {
 		return false
 	}
 	sp.held = int64(size)
-	sp.b = append(make([]byte, 0, size), sp.b...)
+	old := sp.b
+	sp.b = append(sp.of.get(size), old...)
+	sp.of.put(old)
 	return true
+}
+
+// class is the place of memory of a size in free.
+func class(size int) int { return (bits.Len(uint(size/step)) - 1) / 2 }
+
+func (s *Spools) get(size int) []byte {
+	if b, ok := s.free[class(size)].Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, size)
+}
+
+// put gives memory to bodies that come. Nobody reads it any more.
+func (s *Spools) put(b []byte) {
+	if cap(b) >= step {
+		s.free[class(cap(b))].Put(&b)
+	}
 }
 
 // spill moves the body into a file, which ends with the process.
@@ -170,6 +192,7 @@ func (sp *Spool) spill() error {
 
 func (sp *Spool) release() {
 	sp.of.memory.Release(sp.held)
+	sp.of.put(sp.b)
 	sp.b, sp.held = nil, 0
 }
 

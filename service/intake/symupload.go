@@ -108,13 +108,17 @@ func (s *Server) createUpload(w http.ResponseWriter, r *http.Request, key inbox.
 	if err != nil {
 		return err
 	}
-	scheme := "http"
-	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
-		scheme = "https"
-	}
-	to := url.URL{Scheme: scheme, Host: r.Host, Path: "/v1/uploads/" + id, RawQuery: url.Values{"key": {key.Key}}.Encode()}
+	to := url.URL{Scheme: scheme(r), Host: r.Host, Path: "/v1/uploads/" + id, RawQuery: url.Values{"key": {key.Key}}.Encode()}
 	say(w, http.StatusOK, map[string]string{"uploadUrl": to.String(), "uploadKey": id})
 	return nil
+}
+
+// scheme is by which a request came to this service, or to who stands before it.
+func scheme(r *http.Request) string {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		return "https"
+	}
+	return "http"
 }
 
 func (s *Server) putUpload(w http.ResponseWriter, r *http.Request, key inbox.Key) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,41 +21,44 @@ import (
 // bodySize is that of a capture, slow how many devices send slowly at once.
 const bodySize, slow = 200 << 10, 2000
 
-// load measures a service, which shares the processors with who sends.
+// loader loads a service, which shares the processors with who sends.
+type loader struct {
+	ctx     context.Context
+	client  *http.Client
+	devices int           // that send at once
+	long    time.Duration // of each measure
+	body    []byte
+	data    string // a folder
+}
+
+func newLoader(ctx context.Context, data string, devices int, long time.Duration) *loader {
+	l := &loader{ctx: ctx, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 8 * devices}}, devices: devices,
+		long: long, body: make([]byte, bodySize), data: data}
+	rand.Read(l.body) // never fails: crypto/rand
+	return l
+}
+
 func load(ctx context.Context, program, data string, devices int, long time.Duration) error {
+	l := newLoader(ctx, data, devices, long)
 	// Results are another measure: no workers.
 	s, err := fleet.Start(ctx, data+"/load", nil, program, "--workers", "0", "--connections", "5000")
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: devices}}
-	body := make([]byte, bodySize)
-	if _, err := rand.Read(body); err != nil {
-		return errors.Join(err, s.Kill())
-	}
-	before := processor(s.PID())
-	uploads, err := rate(ctx, devices, long, func(n int64) error {
-		own := bytes.Clone(body)
-		binary.LittleEndian.PutUint64(own, uint64(n))
-		return post(ctx, client, fmt.Sprintf("%s&device=box%d", s.URL, n%10_000), own)
-	})
-	fmt.Printf("uploads of 200 kB a second: %.0f (RSS %d MB); a second of a processor: %.0f\n", uploads, memory(s.PID())>>20,
-		uploads*long.Seconds()/(processor(s.PID())-before))
-	if err == nil {
-		err = offers(ctx, s, client, devices, long)
-	}
-	if err == nil {
-		err = connections(s, body)
+	for _, measure := range []func(*fleet.Service) error{l.uploads, l.disk, l.offers, l.connections} {
+		if err == nil {
+			err = measure(s)
+		}
 	}
 	if err = errors.Join(err, s.Kill()); err != nil {
 		return err
 	}
-	return backtraces(ctx, program, data+"/work", client, devices, long)
+	return l.backtraces(program)
 }
 
 // rate has so many devices do something again and again, and tells how often a second it was done.
-func rate(ctx context.Context, devices int, long time.Duration, do func(n int64) error) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, long)
+func (l *loader) rate(devices int, do func(device int, n int64) error) (float64, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.long)
 	defer cancel()
 	var n, done atomic.Int64
 	var all sync.WaitGroup
@@ -65,7 +67,7 @@ func rate(ctx context.Context, devices int, long time.Duration, do func(n int64)
 	for i := range devices {
 		all.Go(func() {
 			for ctx.Err() == nil && errs[i] == nil {
-				if errs[i] = do(n.Add(1)); errs[i] == nil {
+				if errs[i] = do(i, n.Add(1)); errs[i] == nil {
 					done.Add(1)
 				}
 			}
@@ -75,12 +77,12 @@ func rate(ctx context.Context, devices int, long time.Duration, do func(n int64)
 	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(errs...)
 }
 
-func post(ctx context.Context, client *http.Client, url string, body []byte) error {
-	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, url, bytes.NewReader(body))
+func (l *loader) post(url string, body []byte) error {
+	r, err := http.NewRequestWithContext(l.ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	resp, err := client.Do(r)
+	resp, err := l.client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -93,22 +95,27 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 }
 
 // offers measures offers of a known group: one a request, and a hundred, as a gateway would.
-func offers(ctx context.Context, s *fleet.Service, client *http.Client, devices int, long time.Duration) error {
-	if err := fleet.Known(ctx, s, "ab"); err != nil {
+func (l *loader) offers(s *fleet.Service) error {
+	if err := fleet.Known(l.ctx, s, "ab"); err != nil {
 		return err
 	}
+	return l.offered(s)
+}
+
+// offered measures offers of a group that is known.
+func (l *loader) offered(s *fleet.Service) error {
 	url := s.Base + "/api/v1/offers?key=" + s.Key
 	for _, each := range []int{1, 100} {
 		before := processor(s.PID())
-		n, err := rate(ctx, 8*devices, long, func(n int64) error {
+		n, err := l.rate(8*l.devices, func(_ int, n int64) error {
 			list := make([]string, each)
 			for i := range list {
 				list[i] = fmt.Sprintf(`{"stable":"ab","device":"box%d","version":"2.%d"}`, (n*int64(each)+int64(i))%100_000, n%5)
 			}
-			return post(ctx, client, url, []byte("["+strings.Join(list, ",")+"]"))
+			return l.post(url, []byte("["+strings.Join(list, ",")+"]"))
 		})
 		fmt.Printf("durable offers a second, %d a request: %.0f (RSS %d MB); a second of a processor: %.0f\n", each, n*float64(each),
-			memory(s.PID())>>20, n*float64(each)*long.Seconds()/(processor(s.PID())-before))
+			memory(s.PID())>>20, n*float64(each)*l.long.Seconds()/(processor(s.PID())-before))
 		if err != nil {
 			return err
 		}
@@ -117,7 +124,8 @@ func offers(ctx context.Context, s *fleet.Service, client *http.Client, devices 
 }
 
 // connections has many devices send slowly at once.
-func connections(s *fleet.Service, body []byte) error {
+func (l *loader) connections(s *fleet.Service) error {
+	body := l.body
 	address := strings.TrimPrefix(s.Base, "http://")
 	var open []net.Conn
 	defer func() {
@@ -157,22 +165,22 @@ func connections(s *fleet.Service, body []byte) error {
 }
 
 // backtraces measures how many captures a second have a result.
-func backtraces(ctx context.Context, program, data string, client *http.Client, devices int, long time.Duration) error {
-	s, err := fleet.Start(ctx, data, nil, program)
+func (l *loader) backtraces(program string) error {
+	s, err := fleet.Start(l.ctx, l.data+"/work", nil, program)
 	if err != nil {
 		return err
 	}
-	sent, err := rate(ctx, devices, long, func(n int64) error {
-		return post(ctx, client, fmt.Sprintf("%s&device=box%d", s.URL, n), fleet.Capture(n))
+	sent, err := l.rate(l.devices, func(_ int, n int64) error {
+		return l.post(fmt.Sprintf("%s&device=box%d", s.URL, n), fleet.Capture(n))
 	})
 	fmt.Printf("captures of 300 bytes a second, with workers: %.0f\n", sent)
 	if err == nil {
 		var first, last float64
 		if first, err = fleet.Results(s); err == nil {
-			time.Sleep(long)
+			time.Sleep(l.long)
 			last, err = fleet.Results(s)
 		}
-		fmt.Printf("captures backtraced a second: %.1f\n", (last-first)/long.Seconds())
+		fmt.Printf("captures backtraced a second: %.1f\n", (last-first)/l.long.Seconds())
 	}
 	return errors.Join(err, s.Kill())
 }

@@ -61,7 +61,7 @@ func Expire(ctx context.Context, d *db.DB, now time.Time) error {
 // shrink takes a project's oldest bodies until it has no more bytes than it may. A body of several captures counts for each.
 func shrink(ctx context.Context, d *db.DB, project, most int64) error {
 	const over = `SELECT id FROM (SELECT c.id, sum(b.stored) OVER (ORDER BY c.received DESC, c.id DESC) AS newer FROM captures c
-		JOIN blobs b ON b.sha256 = c.sha256 WHERE c.project_id = $1 AND c.kept = 1 AND c.status <> 'queued') WHERE newer > $2 LIMIT $3`
+		JOIN blobs b ON b.sha256 = c.sha256 WHERE c.project_id = $1 AND c.kept = 1 AND c.status <> 'queued') n WHERE newer > $2 LIMIT $3`
 	for {
 		if n, err := each(ctx, d, Drop, over, project, most, batch); n < batch || err != nil {
 			return err

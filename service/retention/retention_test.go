@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/retention"
 	"github.com/backsight/backsight/service/store"
 )
@@ -24,7 +25,7 @@ type bench struct {
 func newBench(t *testing.T, keep string) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +65,8 @@ func (b *bench) add(t *testing.T, id int, now time.Time, days int) {
 		t.Fatal(err)
 	}
 	b.exec(t, "INSERT INTO blobs (sha256, ref, size, stored, packing, created) VALUES ($1, $2, 100, 100, '', 0)", sum[:], refs[0].String())
-	b.exec(t, "INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, received, status) VALUES ($1, $2, $2, 1, $3, 100, 'upload', $4, 'done')",
-		id, fmt.Sprint(id), sum[:], db.Milli(now.AddDate(0, 0, -days)))
+	b.exec(t, "INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, received, status) VALUES ($1, $2, $3, 1, $4, 100, 'upload', $5, 'done')",
+		id, fmt.Sprint(id), []byte{byte(id)}, sum[:], db.Milli(now.AddDate(0, 0, -days)))
 	b.exec(t, "INSERT INTO results (capture_id, group_id, engine, created, status, report) VALUES ($1, 1, 'e', 0, 'OK', 'r')", id)
 }
 
@@ -77,7 +78,7 @@ func TestAge(t *testing.T) {
 	if err := retention.Expire(t.Context(), b.DB, now); err != nil {
 		t.Fatal(err)
 	}
-	for query, want := range map[string]int{"SELECT group_concat(id) FROM captures": 2, "SELECT count(*) FROM results": 1, "SELECT count(*) FROM blobs": 1, "SELECT count FROM groups": 9} {
+	for query, want := range map[string]int{"SELECT group_concat('' || id) FROM captures": 2, "SELECT count(*) FROM results": 1, "SELECT count(*) FROM blobs": 1, "SELECT count FROM groups": 9} {
 		if n := b.count(t, query); n != want {
 			t.Errorf("%s: %d, want %d", query, n, want)
 		}

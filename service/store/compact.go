@@ -40,7 +40,7 @@ func (d *Disk) Compact(ctx context.Context, live func(uint64) (map[Ref]Sum, erro
 		if size > st.Size()/2 {
 			continue
 		}
-		if err := d.move(ctx, refs, moved); err != nil {
+		if err := move(ctx, d, refs, moved); err != nil {
 			return err
 		}
 		if err := os.Remove(d.path(s)); err != nil {
@@ -57,7 +57,7 @@ func (d *Disk) writes(segment uint64) bool {
 }
 
 // move appends bodies again, and tells where they are now.
-func (d *Disk) move(ctx context.Context, refs map[Ref]Sum, moved func(map[Ref]Ref) error) error {
+func move(ctx context.Context, d Store, refs map[Ref]Sum, moved func(map[Ref]Ref) error) error {
 	var old []Ref
 	var bodies []Body
 	flush := func() error {
@@ -73,7 +73,7 @@ func (d *Disk) move(ctx context.Context, refs map[Ref]Sum, moved func(map[Ref]Re
 		return moved(places)
 	}
 	for ref, sum := range refs {
-		size, err := d.length(ref)
+		size, err := length(d, ref)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (d *Disk) move(ctx context.Context, refs map[Ref]Sum, moved func(map[Ref]Re
 }
 
 // length is that of a body as Open gives it.
-func (d *Disk) length(ref Ref) (int64, error) {
+func length(d Store, ref Ref) (int64, error) {
 	r, err := d.Open(ref)
 	if err != nil {
 		return 0, err

@@ -2,13 +2,14 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +44,7 @@ func OpenDisk(dir string, opt Options) (*Disk, error) {
 	if opt.Key != nil && len(opt.Key) != keySize {
 		return nil, fmt.Errorf("the key has %d bytes, not %d", len(opt.Key), keySize)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeDir(dir, dir); err != nil {
 		return nil, err
 	}
 	d := &Disk{dir: dir, opt: opt}
@@ -177,6 +178,25 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// MakeDir makes a folder where there is none. Its name is on the disk when it returns, and so are those of the folders above it that
+// it made or that are below within: a folder that is there may be so since a moment ago.
+func MakeDir(dir, within string) error {
+	dir, parent := filepath.Clean(dir), filepath.Dir(filepath.Clean(dir))
+	if _, err := os.Stat(parent); err != nil || strings.HasPrefix(parent, filepath.Clean(within)+"/") {
+		if err := MakeDir(parent, within); err != nil {
+			return err
+		}
+	}
+	made := os.Mkdir(dir, 0o700)
+	if made != nil && !errors.Is(made, fs.ErrExist) {
+		return made
+	}
+	if err := SyncDir(parent); err != nil && made == nil {
+		return err // of a folder that was there before, whoever made it sees to it
+	}
+	return nil
+}
+
 // undo cuts off what was written behind end. Where that fails too, nothing is appended to the segment any more.
 func (d *Disk) undo(end int64, why error) error {
 	d.end = end
@@ -189,35 +209,9 @@ func (d *Disk) undo(end int64, why error) error {
 
 // record writes a body behind those that are there.
 func (d *Disk) record(ctx context.Context, b *Body) (ref Ref, err error) {
-	if err := ctx.Err(); err != nil {
-		return ref, err
-	}
-	body, err := b.Open()
-	if err != nil {
-		return ref, err
-	}
-	defer body.Close()
-	h := header{sum: b.Sum, length: b.Size}
-	var from io.Reader = body
-	if d.opt.Key != nil && b.Size > 0 {
-		h.flags |= sealed
-		if _, err = rand.Read(h.salt[:]); err != nil {
-			return ref, err
-		}
-		if from, h.length, err = seal(d.opt.Key, h.salt[:], body, b.Size); err != nil {
-			return ref, err
-		}
-	}
-	to := io.NewOffsetWriter(d.open, d.end)
-	if _, err = to.Write(h.bytes()); err != nil {
-		return ref, err
-	}
-	n, err := io.Copy(to, io.LimitReader(from, h.length+1))
-	if err == nil && n != h.length {
-		err = fmt.Errorf("a body of %d bytes has %d", h.length, n)
-	}
-	ref = Ref{Segment: d.last, Offset: d.end, Size: headerSize + h.length}
-	d.end += ref.Size
+	n, err := write(ctx, io.NewOffsetWriter(d.open, d.end), b, d.opt.Key)
+	ref = Ref{Segment: d.last, Offset: d.end, Size: n}
+	d.end += n
 	return ref, err
 }
 

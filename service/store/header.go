@@ -1,10 +1,13 @@
 package store
 
 import (
+	"context"
 	"crypto/hkdf"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 
@@ -40,8 +43,13 @@ func (h *header) bytes() []byte {
 }
 
 func readHeader(r io.ReaderAt, at int64) (h header, err error) {
+	return firstHeader(io.NewSectionReader(r, at, headerSize))
+}
+
+// firstHeader is the header that a reader begins with.
+func firstHeader(r io.Reader) (h header, err error) {
 	var b [headerSize]byte
-	if _, err = r.ReadAt(b[:], at); err != nil {
+	if _, err = io.ReadFull(r, b[:]); err != nil {
 		return h, err
 	}
 	if string(b[:4]) != "BSR1" || crc32.ChecksumIEEE(b[:checked]) != binary.LittleEndian.Uint32(b[checked:]) {
@@ -54,6 +62,37 @@ func readHeader(r io.ReaderAt, at int64) (h header, err error) {
 		return h, errHeader
 	}
 	return h, nil
+}
+
+// write writes a body with its header, encrypted where there is a key, and tells how many bytes that makes.
+func write(ctx context.Context, to io.Writer, b *Body, key []byte) (size int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	body, err := b.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	h := header{sum: b.Sum, length: b.Size}
+	var from io.Reader = body
+	if key != nil && b.Size > 0 {
+		h.flags |= sealed
+		if _, err = rand.Read(h.salt[:]); err != nil {
+			return 0, err
+		}
+		if from, h.length, err = seal(key, h.salt[:], body, b.Size); err != nil {
+			return 0, err
+		}
+	}
+	if _, err = to.Write(h.bytes()); err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(to, io.LimitReader(from, h.length+1))
+	if err == nil && n != h.length {
+		err = fmt.Errorf("a body of %d bytes has %d", h.length, n)
+	}
+	return headerSize + h.length, err
 }
 
 // cipher is how a body with a salt is encrypted: AES-256-GCM in packages of 64 kB (DARE 2.0), by a key of its own.

@@ -129,6 +129,8 @@ func (s *site) do(r *http.Request, p api.Project) (made string, err error) {
 		return s.data.NewKey(ctx, by, p.ID, value("note"))
 	case "revoke":
 		return "", s.data.RevokeKey(ctx, by, value("key"))
+	case "quota":
+		return "", s.data.Limit(ctx, by, value("key"), api.Quota{Captures: number("captures"), Bytes: number("bytes"), PerDevice: number("device")})
 	case "keep":
 		return "", s.data.Keep(ctx, by, p.ID, api.Keeping{Days: number("days"), Bytes: number("bytes"), First: number("first"), Sample: number("sample")})
 	case "again":

@@ -35,6 +35,8 @@ type Config struct {
 	Reprocess func(ctx context.Context, group, since int64) (n int, err error)
 	// Regroup makes a project's groups anew some time later.
 	Regroup func(ctx context.Context, project int64) error
+	// Binary is where a file of a build ID is: an executable or debuginfo. nil: none are served.
+	Binary func(id, kind string) (path string, ok bool)
 	// Queue is River's page, for admins; nil for none.
 	Queue            http.Handler
 	Version, BaseURL string
@@ -112,6 +114,7 @@ func (s *site) routes() []route {
 		{"GET /captures/{name}/page", auth.Viewer, s.page},
 		{"GET /captures/{name}/report.json", auth.Viewer, s.report},
 		{"GET /captures/{name}/body", auth.Triager, s.body},
+		{"GET /buildid/{id}/{kind}", auth.Viewer, s.binary},
 		{"POST /upload", auth.Triager, s.upload},
 		{"GET /compare", auth.Viewer, s.compare},
 		{"GET /search", auth.Viewer, s.search},

@@ -12,7 +12,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/service/auth"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/web"
@@ -37,14 +37,15 @@ type service struct {
 }
 
 func newService(t *testing.T) *service {
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	s := &service{T: t, db: d, users: auth.NewUsers(d, func() time.Time { return now })}
-	s.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)")
+	s.exec("INSERT INTO projects (name, created) VALUES ('boxes', 0)")
 	h, err := web.New(web.Config{DB: d, Users: s.users, Receive: s.receive, Bodies: s, BaseURL: "http://boxes.test", Version: "devel",
+		Binary:    func(id, kind string) (string, bool) { return "web.go", id == "ab12" && kind == "executable" },
 		Reprocess: func(_ context.Context, group, since int64) (int, error) { return 3, nil },
 		Regroup:   func(ctx context.Context, p int64) error { _, err := groups.Regroup(ctx, d, p, now); return err },
 		Logger:    slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return now }})
@@ -95,7 +96,7 @@ func (s *service) crash(n int, device, version, title, exact, stable string, fun
 	}
 	received := db.Milli(now.Add(-time.Duration(n) * time.Hour))
 	s.exec(`INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, version, received, status, annotations, log)
-VALUES ($1, $2, $2, 1, x'ab', 9, 'upload', $3, $4, $5, 'done', '{"board":"<b>x</b>"}', 'watchdog bit <script>')`, n, capture(n), device, version, received)
+VALUES ($1, $2, $3, 1, $3, 9, 'upload', $4, $5, $6, 'done', '{"board":"<b>x</b>"}', 'watchdog bit <script>')`, n, capture(n), []byte(capture(n)), device, version, received)
 	var group int64
 	err = s.db.Tx(s.Context(), func(tx *sql.Tx) error {
 		a, err := groups.Assign(s.Context(), tx, &groups.Crash{Capture: int64(n), Project: 1, Device: device, Version: version, Received: received, Report: report})
@@ -106,7 +107,8 @@ VALUES ($1, $2, $2, 1, x'ab', 9, 'upload', $3, $4, $5, 'done', '{"board":"<b>x</
 		_, err = tx.Exec("INSERT INTO results (capture_id, group_id, engine, created, status, exact, stable, title, signal, address, frames, report, page) VALUES ($1, $2, 'devel', 0, 'OK', $3, $4, $5, $6, $7, $8, $9, $10)",
 			n, a.Group, a.Exact, a.Stable, a.Title, a.Signal, a.Address, fmt.Sprintf(`["%s"]`, strings.Join(functions, `","`)), packed, page)
 		if err == nil {
-			_, err = tx.Exec("INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, 'app', 'ab12cd', 'board x', 'watchdog bit')", n, strings.Join(functions, " "))
+			_, err = tx.Exec("INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)",
+				n, s.db.Words(strings.Join(functions, " ")), s.db.Words("app"), s.db.Words("ab12cd"), s.db.Words("board x"), s.db.Words("watchdog bit"))
 		}
 		return err
 	})
@@ -391,8 +393,15 @@ func TestAdministration(t *testing.T) {
 			t.Errorf("%v: %d %s", form, code, page)
 		}
 	}
+	var key string
+	if err := s.db.Read.QueryRow("SELECT key FROM keys LIMIT 1").Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	if code, page := s.post(c, "/admin", url.Values{"do": {"quota"}, "key": {key}, "captures": {"1234"}, "bytes": {"0"}, "device": {"77"}}); code != 200 {
+		t.Errorf("a quota: %d %s", code, page)
+	}
 	for _, form := range []url.Values{
-		{"do": {"keep"}, "days": {"0"}}, {"do": {"again"}, "since": {"yesterday"}}, {"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
+		{"do": {"quota"}, "key": {key}, "captures": {"-1"}}, {"do": {"keep"}, "days": {"0"}}, {"do": {"again"}, "since": {"yesterday"}}, {"do": {"project"}, "name": {"../x"}}, {"do": {"webhook"}, "url": {"file:///etc/passwd"}, "event": {"new"}, "budget": {"5"}}, {"do": {"webhook"}, "url": {"https://x"}, "event": {"all"}, "budget": {"5"}},
 		{"do": {"webhook"}, "url": {"https://x"}, "event": {"new"}}, {"do": {"nothing"}}, {"do": {"user"}, "id": {"1"}, "role": {"viewer"}},
 	} {
 		if code, _ := s.post(c, "/admin", form); code != 400 {
@@ -400,11 +409,31 @@ func TestAdministration(t *testing.T) {
 		}
 	}
 	_, page = s.get(c, "/admin")
-	s.has("administration", page, "phones", "&lt;lab&gt;", "https://hook.test/x", "new,spike", "0 of 5 today")
+	s.has("administration", page, "phones", "&lt;lab&gt;", "https://hook.test/x", "new,spike", "0 of 5 today", `value="1234"`, `value="77"`)
 	_, page = s.get(c, "/audit")
 	s.has("what was done", page, "new webhook", "invite", "new project")
 	_, page = s.post(c, "/account", nil)
 	s.has("a token", page, `id="token"`)
+}
+
+// TestBinaries: programs that are known get binaries by build ID, as of a debuginfod server.
+func TestBinaries(t *testing.T) {
+	s := newService(t)
+	c := s.as(auth.Viewer)
+	for path, want := range map[string]int{"/buildid/ab12/executable": 200, "/buildid/ab12/debuginfo": 404, "/buildid/ab/executable": 404, "/buildid/../executable": 404,
+		"/buildid/xy/executable": 404, "/buildid/ab12/source": 404} {
+		if code, page := s.get(c, path); code != want || code == 200 && !strings.HasPrefix(page, "// Package web") {
+			t.Errorf("%s: %d, want %d", path, code, want)
+		}
+	}
+	resp, err := http.Get(s.URL + "/buildid/ab12/executable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close() // its status is all
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("nobody gets a binary: %s", resp.Status)
+	}
 }
 
 // Every page: nothing inline, everything from here, no text of a device as markup.

@@ -34,7 +34,7 @@ func (w *Workers) keeps(ctx context.Context, tx *sql.Tx, c *capture, group int64
 // dropOne gives one of a group's sample up, which is that behind the first ones.
 func dropOne(ctx context.Context, tx *sql.Tx, group, first int64) error {
 	const pick = `SELECT capture_id FROM (SELECT r.capture_id FROM results r JOIN captures c ON c.id = r.capture_id
-		WHERE r.group_id = $1 AND c.kept = 1 ORDER BY r.capture_id LIMIT -1 OFFSET $2) ORDER BY random() LIMIT 1`
+		WHERE r.group_id = $1 AND c.kept = 1 ORDER BY r.capture_id LIMIT 1000000 OFFSET $2) o ORDER BY random() LIMIT 1`
 	var id int64
 	err := tx.QueryRowContext(ctx, pick, group, first).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -87,7 +87,7 @@ func (w *Workers) write(ctx context.Context, tx *sql.Tx, c *capture, result *chi
 	if err := w.row(ctx, tx, c, rep, result, &of, keep); err != nil {
 		return err
 	}
-	if err := index(ctx, tx, c, result.JSON); err != nil {
+	if err := index(ctx, w.DB, tx, c, result.JSON); err != nil {
 		return err
 	}
 	if !keep {

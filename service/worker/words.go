@@ -40,7 +40,7 @@ func (w *words) add(s string) {
 func (w *words) String() string { return strings.Join(w.list, "\n") }
 
 // index has a capture found by the words of its reports, of its annotations and of its log.
-func index(ctx context.Context, tx *sql.Tx, c *capture, reports []byte) error {
+func index(ctx context.Context, d *db.DB, tx *sql.Tx, c *capture, reports []byte) error {
 	var functions, modules, builds words
 	err := jsonreport.Each(ctx, bytes.NewReader(reports), func(r *jsonreport.Report) error {
 		for i := range r.Threads {
@@ -60,11 +60,16 @@ func index(ctx context.Context, tx *sql.Tx, c *capture, reports []byte) error {
 	if err != nil {
 		return err
 	}
+	return write(ctx, d, tx, c, &functions, &modules, &builds)
+}
+
+// write writes the words of a capture.
+func write(ctx context.Context, d *db.DB, tx *sql.Tx, c *capture, functions, modules, builds *words) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM search WHERE rowid = $1", c.id); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)",
-		c.id, functions.String(), modules.String(), builds.String(), annotations(c), c.log[max(0, len(c.log)-maxWords):])
+	_, err := tx.ExecContext(ctx, "INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)", c.id,
+		d.Words(functions.String()), d.Words(modules.String()), d.Words(builds.String()), d.Words(annotations(c)), d.Words(c.log[max(0, len(c.log)-maxWords):]))
 	return err
 }
 
@@ -86,28 +91,46 @@ func annotations(c *capture) string {
 // maxMissing bounds the binaries that a capture waits for.
 const maxMissing = 256
 
+// modules are those of a report, as far as binaries go.
+type modules struct {
+	Modules []struct {
+		Name  string  `json:"filename"`
+		Code  *string `json:"code_id"`
+		Debug *string `json:"debug_id"`
+		Own   struct {
+			File *string `json:"file"`
+		} `json:"backsight"`
+	}
+}
+
+// modulesOf are those of one report or several.
+func modulesOf(reports []byte) (list []modules, err error) {
+	if bytes.HasPrefix(reports, []byte("[")) {
+		return list, json.Unmarshal(reports, &list)
+	}
+	list = make([]modules, 1)
+	return list, json.Unmarshal(reports, &list[0])
+}
+
+// named are the IDs by which a report's modules may have binaries: build IDs, and those of symbol files.
+func named(reports []byte) ([]string, error) {
+	list, err := modulesOf(reports)
+	ids := map[string]bool{}
+	for _, r := range list {
+		for _, m := range r.Modules {
+			for _, id := range []*string{m.Code, m.Debug} {
+				if id != nil && *id != "" {
+					ids[strings.ToLower(strings.ReplaceAll(*id, "-", ""))] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(ids)), err
+}
+
 // lacking are the binaries that a report names by their build ID and that were not at hand: the names by IDs.
 func lacking(reports []byte) (map[string]string, error) {
-	type report struct {
-		Modules []struct {
-			Name string  `json:"filename"`
-			Code *string `json:"code_id"`
-			Own  struct {
-				File *string `json:"file"`
-			} `json:"backsight"`
-		}
-	}
-	var list []report
-	if bytes.HasPrefix(reports, []byte("[")) {
-		if err := json.Unmarshal(reports, &list); err != nil {
-			return nil, err
-		}
-	} else {
-		list = make([]report, 1)
-		if err := json.Unmarshal(reports, &list[0]); err != nil {
-			return nil, err
-		}
-	}
+	list, err := modulesOf(reports)
 	ids := map[string]string{}
 	for _, r := range list {
 		for _, m := range r.Modules {
@@ -116,7 +139,7 @@ func lacking(reports []byte) (map[string]string, error) {
 			}
 		}
 	}
-	return ids, nil
+	return ids, err
 }
 
 // missing lists the binaries that a capture waits for. One that has come since the child began has the capture done again.

@@ -18,7 +18,7 @@ import (
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/store"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
 )
 
@@ -27,6 +27,9 @@ const live, again = river.QueueDefault, "again"
 
 // maxDeaths is after how many deaths of its child a capture is put aside.
 const maxDeaths = 3
+
+// maxAttempts is of a job: what fails is not its fault.
+const maxAttempts = 1000
 
 // jobTime bounds a job, rescue when a job of a process that went is another's. River takes an hour where it is not told.
 const jobTime, rescue = 55 * time.Second, time.Minute
@@ -46,32 +49,35 @@ type Config struct {
 	DB       *db.DB
 	Store    store.Store
 	Runner   *child.Runner
+	Node     string // its own name among those who share the database, the same when it starts again
 	Engine   string // the version that results are made by
 	Workers  int    // captures at once; 0: results are others' work
 	Log      *slog.Logger
-	Observed func(took time.Duration, err error) // of each capture, may be nil
+	Fill     func(ctx context.Context, ids []string) (fetched int, err error) // fetches binaries of build IDs that others have; nil: nobody has
+	Observed func(took time.Duration, err error)                              // of each capture, may be nil
 }
 
 // Workers do jobs.
 type Workers struct {
 	Config
 	Client *river.Client[*sql.Tx]
+	end    func() // of live
 }
 
 // New makes Workers. Start has them begin.
 func New(c Config) (*Workers, error) {
-	w := &Workers{Config: c}
+	w := &Workers{Config: c, end: func() {}}
 	kinds := river.NewWorkers()
 	if err := errors.Join(river.AddWorkerSafely(kinds, &backtracer{w: w}), river.AddWorkerSafely(kinds, &regrouper{w: w})); err != nil {
 		return nil, err
 	}
-	config := &river.Config{Workers: kinds, Logger: slog.New(quiet{c.Log.Handler()}), JobTimeout: jobTime, RescueStuckJobsAfter: rescue, MaxAttempts: 1000,
+	config := &river.Config{ID: c.Node, Workers: kinds, Logger: slog.New(quiet{c.Log.Handler()}), JobTimeout: jobTime, RescueStuckJobsAfter: rescue, MaxAttempts: maxAttempts,
 		FetchCooldown: 20 * time.Millisecond, FetchPollInterval: 200 * time.Millisecond, RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour,
 		SoftStopTimeout: 5 * time.Second}
 	if c.Workers > 0 {
 		config.Queues = map[string]river.QueueConfig{live: {MaxWorkers: c.Workers}, again: {MaxWorkers: max(1, c.Workers/2)}}
 	}
-	client, err := river.NewClient(riversqlite.New(c.DB.Write), config)
+	client, err := river.NewClient(c.DB.Driver(), config)
 	w.Client = client
 	return w, err
 }
@@ -89,14 +95,15 @@ func (soon) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().Add(min(time.Minute, time.Second<<min(6, len(job.Errors))))
 }
 
-// Start begins. The jobs that a process before this one had when it ended begin anew: nobody else has the database.
+// Start begins. The jobs that the process before this one had when it ended begin anew.
 func (w *Workers) Start(ctx context.Context) error {
-	err := w.DB.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE river_job SET state = 'available' WHERE state = 'running'")
+	if err := w.reclaim(ctx); err != nil || w.Workers == 0 {
 		return err
-	})
-	if err != nil || w.Workers == 0 {
-		return err
+	}
+	if w.DB.Postgres() {
+		living, end := context.WithCancel(ctx)
+		w.end = end
+		go w.alive(living)
 	}
 	return w.Client.Start(ctx)
 }
@@ -106,6 +113,7 @@ func (w *Workers) Stop(ctx context.Context) error {
 	if w.Workers == 0 {
 		return nil
 	}
+	defer w.end()
 	return w.Client.Stop(ctx)
 }
 
@@ -168,13 +176,33 @@ func (w *Workers) work(ctx context.Context, job *river.Job[Args], began time.Tim
 		if err := w.write(ctx, tx, c, &result, began); err != nil {
 			return err
 		}
-		_, err := river.JobCompleteTx[*riversqlite.Driver](ctx, tx, job)
+		_, err := river.JobCompleteTx[riverdriver.Driver[*sql.Tx]](ctx, tx, job)
 		return err
 	})
 }
 
-// run has a child backtrace a capture.
-func (w *Workers) run(ctx context.Context, c *capture) (child.Result, error) {
+// maxFills bounds how often a capture is backtraced anew since others had more of its binaries than this node.
+const maxFills = 3
+
+// run has a child backtrace a capture, by all binaries of its modules that any node was given: so each node makes the same of it.
+func (w *Workers) run(ctx context.Context, c *capture) (result child.Result, err error) {
+	for range maxFills {
+		if result, err = w.once(ctx, c); err != nil || w.Fill == nil {
+			return result, err
+		}
+		ids, err := named(result.JSON)
+		if err != nil {
+			return result, err
+		}
+		if n, err := w.Fill(ctx, ids); err != nil || n == 0 {
+			return result, err
+		}
+	}
+	return result, nil
+}
+
+// once has a child backtrace a capture.
+func (w *Workers) once(ctx context.Context, c *capture) (child.Result, error) {
 	body, err := w.body(ctx, c.id)
 	if errors.Is(err, fs.ErrNotExist) {
 		body, err = w.body(ctx, c.id) // it was moved between two looks

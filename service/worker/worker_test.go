@@ -16,6 +16,7 @@ import (
 
 	"github.com/backsight/backsight/service/child"
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/store"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(dbtest.Run(m))
 }
 
 type bench struct {
@@ -45,7 +46,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "x.db"))
+	d, err := db.Open(t.Context(), dbtest.Source(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,11 +128,16 @@ func TestResults(t *testing.T) {
 		"SELECT count FROM groups g JOIN results r ON r.group_id = g.id WHERE capture_id = 1": 2,
 		"SELECT count(*) FROM captures WHERE status = 'done'":                                 2,
 		"SELECT count(*) FROM captures WHERE status = 'failed' AND reason <> ''":              1,
-		"SELECT count(*) FROM search WHERE search MATCH 'annotations:two'":                    2,
-		"SELECT count(*) FROM search WHERE search MATCH 'functions:f'":                        2,
 	} {
 		if n := b.count(t, query); n != want {
 			t.Errorf("%s: %d, want %d", query, n, want)
+		}
+	}
+	for phrase, want := range map[db.Phrase]int{{Column: "annotations", Text: "two"}: 2, {Column: "functions", Text: "f"}: 2, {Column: "log", Text: "f"}: 0} {
+		var args []any
+		query := b.DB.Matching([]db.Phrase{phrase}, func(v any) string { args = append(args, v); return "$1" })
+		if n := b.count(t, "SELECT count(*) FROM search WHERE "+query, args...); n != want {
+			t.Errorf("%v: %d, want %d", phrase, n, want)
 		}
 	}
 	var packed []byte

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,11 @@ import (
 // config is what flags, environment and file say.
 type config struct {
 	data, listen, url string
-	cert, key         string // TLS
+	shared            shared
+	tls               pair
 	secret            string // the file of the key that bodies are encrypted by
 	sysroots          string
+	debuginfod        string
 	watch, syslog     string
 	logs              string
 	workers           int
@@ -27,6 +30,15 @@ type config struct {
 	mail              mail
 	oidc              oidc
 }
+
+// pair are the files of a certificate and its key.
+type pair struct{ cert, key string }
+
+// shared is what several nodes have together, and what this one does of the work.
+type shared struct{ database, store, role string }
+
+// What a node does: all, or what devices and browsers ask for, or backtraces.
+const roleAll, roleIntake, roleWorker = "all", "intake", "worker"
 
 // limits are bounds of what the service takes, in bytes where they are no times and counts.
 type limits struct {
@@ -50,12 +62,14 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 		f.PrintDefaults()
 	}
 	f.StringVar(&c.data, "data", "", "the `DIR` of all that is kept")
+	c.shared.flags(f)
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "the `ADDRESS` to serve at")
 	f.StringVar(&c.url, "url", "", "the `URL` that browsers come by, for links (http://ADDRESS)")
-	f.StringVar(&c.cert, "tls-cert", "", "the `FILE` of the certificate, in PEM")
-	f.StringVar(&c.key, "tls-key", "", "the `FILE` of its key")
+	f.StringVar(&c.tls.cert, "tls-cert", "", "the `FILE` of the certificate, in PEM")
+	f.StringVar(&c.tls.key, "tls-key", "", "the `FILE` of its key")
 	f.StringVar(&c.secret, "encrypt", "", "encrypt captures by the 64 hexadecimal digits in `FILE`")
 	f.StringVar(&c.sysroots, "sysroot", "", "`DIR`s with files of devices, with : between them")
+	f.StringVar(&c.debuginfod, "debuginfod", "", "ask the servers at `URLS`, with blanks between them, for missing binaries")
 	f.StringVar(&c.watch, "watch", "", "take captures and binaries that are put into `DIR`")
 	f.StringVar(&c.syslog, "syslog", "", "take consoles as syslog by UDP at `ADDRESS`")
 	f.StringVar(&c.logs, "log", "text", "the form of the log: text, json")
@@ -68,6 +82,12 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 		return nil, nil, err
 	}
 	return &c, f.Args(), c.check()
+}
+
+func (s *shared) flags(f *flag.FlagSet) {
+	f.StringVar(&s.database, "database", "", "keep all but bodies in PostgreSQL at `URL` (postgres://…)")
+	f.StringVar(&s.store, "store", "", "keep bodies and binaries in S3 at `URL` (s3://KEY:SECRET@HOST/BUCKET)")
+	f.StringVar(&s.role, "role", roleAll, "what this node does: all, intake, worker")
 }
 
 func (l *limits) flags(f *flag.FlagSet) {
@@ -102,16 +122,23 @@ func (c *config) check() error {
 	switch {
 	case c.data == "":
 		return errors.New("--data DIR is missing: where is what is collected to be kept?")
-	case (c.cert == "") != (c.key == ""):
+	case (c.tls.cert == "") != (c.tls.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
 	case c.workers < 0, l.connections < 1, min(l.memory, l.packed, l.raw, l.binary, l.childMemory) < 1, l.childTime < time.Second, l.reserve < 0:
 		return errors.New("a bound is not above 0")
+	case (c.shared.database == "") != (c.shared.store == ""):
+		return errors.New("--database and --store go together: nodes that share the one need the other")
+	case !slices.Contains([]string{roleAll, roleIntake, roleWorker}, c.shared.role):
+		return fmt.Errorf("--role %q is none of all, intake, worker", c.shared.role)
 	case c.logs != "text" && c.logs != "json":
 		return fmt.Errorf("--log %q is none of text, json", c.logs)
 	}
+	if c.shared.role == roleIntake {
+		c.workers = 0
+	}
 	if c.url == "" {
 		c.url = "http://" + c.listen
-		if c.cert != "" {
+		if c.tls.cert != "" {
 			c.url = "https://" + c.listen
 		}
 	}

@@ -40,6 +40,8 @@ const usage = `backsightd collects, backtraces and groups the crashes of a fleet
   backsightd --data DIR [flags]           serve
   backsightd demo --data DIR [flags]      fill an empty DIR with crashes, and serve
   backsightd backup --data DIR FILE       copy the database while it is served
+  backsightd migrate --data DIR --database URL --store URL
+                                          move what DIR has to PostgreSQL and S3
   backsightd version
 
 Each flag may stand in the environment (BACKSIGHTD_LISTEN) and in a file (--config FILE: a
@@ -63,6 +65,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case command == "backup" && len(rest) == 1:
 		return backup(ctx, c, rest[0])
+	case command == "migrate" && len(rest) == 0:
+		return migrate(ctx, c, stderr)
 	case len(rest) > 0:
 		return fmt.Errorf("%q: what is that for? backsightd --help tells", rest[0])
 	case command == "demo":
@@ -70,5 +74,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case command == "serve":
 		return serve(ctx, c, stdout, stderr, nil)
 	}
-	return fmt.Errorf("%q is none of demo, backup, version", command)
+	return fmt.Errorf("%q is none of demo, backup, migrate, version", command)
 }

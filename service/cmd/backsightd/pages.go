@@ -40,7 +40,7 @@ func (s *service) pages(ctx context.Context, stdout io.Writer) (http.Handler, er
 		return nil, err
 	}
 	return web.New(web.Config{DB: s.db, Users: users, OIDC: provider, Bodies: s, Receive: s.receive, Reprocess: s.workers.Reprocess, Regroup: s.workers.Regroup,
-		Queue: jobs, Version: backsight.Version(), BaseURL: s.config.url, Logger: s.log, Now: time.Now})
+		Binary: s.binaries.File, Queue: jobs, Version: backsight.Version(), BaseURL: s.config.url, Logger: s.log, Now: time.Now})
 }
 
 // list are the words between commas.

@@ -32,17 +32,19 @@ const firstProject = "default"
 
 // service is all that runs.
 type service struct {
-	config  *config
-	log     *slog.Logger
-	metrics *metrics
-	db      *db.DB
-	store   *store.Disk
-	workers *worker.Workers
-	inbox   *inbox.Inbox
-	spools  *intake.Spools
-	intake  *intake.Server
-	key     inbox.Key // of the first project
-	closers []func() error
+	config   *config
+	log      *slog.Logger
+	metrics  *metrics
+	db       *db.DB
+	store    store.Store
+	workers  *worker.Workers
+	inbox    *inbox.Inbox
+	binaries *binaries.Folder
+	spools   *intake.Spools
+	intake   *intake.Server
+	node     string    // its name among others
+	key      inbox.Key // of the first project
+	closers  []func() error
 }
 
 // open opens all of it. What was opened is closed where it fails.
@@ -55,25 +57,16 @@ func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err err
 		}
 	}()
 	for _, dir := range []string{"", "bodies", "binaries", "partial", "sysroot", "temp"} {
-		if err := os.MkdirAll(c.path(dir), 0o700); err != nil {
+		if err := store.MakeDir(c.path(dir), c.data); err != nil {
 			return s, err
 		}
 	}
-	if s.db, err = db.Open(ctx, c.path("backsight.db")); err != nil {
+	if err := s.openShared(ctx); err != nil {
 		return s, err
 	}
-	s.closers = append(s.closers, s.db.Close)
 	if err := clean(c.path("temp")); err != nil {
 		return s, err
 	}
-	secret, err := readSecret(c.secret)
-	if err != nil {
-		return s, err
-	}
-	if s.store, err = store.OpenDisk(c.path("bodies"), store.Options{Key: secret, Reserve: c.limits.reserve}); err != nil {
-		return s, err
-	}
-	s.closers = append(s.closers, s.store.Close)
 	if s.key, err = s.first(ctx); err != nil {
 		return s, err
 	}
@@ -127,6 +120,9 @@ func (s *service) first(ctx context.Context) (key inbox.Key, err error) {
 	key.Key = hex.EncodeToString(b)
 	now := db.Milli(time.Now())
 	return key, s.db.Tx(ctx, func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, read, firstProject).Scan(&key.Key, &key.Project); !errors.Is(err, sql.ErrNoRows) {
+			return err // another node was faster
+		}
 		if _, err := tx.ExecContext(ctx, "INSERT INTO projects (name, created) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", firstProject, now); err != nil {
 			return err
 		}
@@ -147,11 +143,14 @@ func (s *service) start(ctx context.Context) (err error) {
 	}
 	dir := child.Binaries{Dir: c.path("binaries")}
 	runner := &child.Runner{Exe: exe, Temp: c.path("temp"), Binaries: dir, Sysroots: c.roots(), Memory: c.limits.childMemory, Time: c.limits.childTime}
+	s.binaries = &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary}
+	s.binaries.Remote, _ = s.store.(binaries.Remote) // the disk is of one node
 	s.workers, err = worker.New(worker.Config{DB: s.db, Store: s.store, Runner: runner, Engine: backsight.Version(), Workers: c.workers, Log: s.log,
-		Observed: s.metrics.backtraced})
+		Node: s.node, Fill: s.binaries.Fill, Observed: s.metrics.backtraced})
 	if err != nil {
 		return err
 	}
+	s.binaries.Came = s.workers.Came
 	if err := s.workers.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -167,10 +166,14 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	pieces, err := intake.NewPieces(c.path("pieces"), 2*c.limits.binary)
+	if err != nil {
+		return err
+	}
 	consoles := intake.NewConsoles(intake.TakeLog(s.inbox, s.spools), s.log)
 	s.closers = append(s.closers, consoles.Close)
-	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Offers: offers, Consoles: consoles,
-		Binaries: &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Came: s.workers.Came}, Metrics: s.metrics.intake(), Log: s.log}
+	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Pieces: pieces, Offers: offers, Consoles: consoles,
+		Binaries: s.binaries, Metrics: s.metrics.intake(), Log: s.log}
 	return nil
 }
 
@@ -229,8 +232,8 @@ func (s *service) listen(ctx context.Context, pages http.Handler, stdout io.Writ
 	fmt.Fprintf(stdout, "Devices send to %s/api/v1/captures?key=%s\n", s.config.url, s.key.Key)
 	s.log.Info("serving", "address", l.Addr().String())
 	l = netutil.LimitListener(l, s.config.limits.connections)
-	if s.config.cert != "" {
-		err = server.ServeTLS(l, s.config.cert, s.config.key)
+	if s.config.tls.cert != "" {
+		err = server.ServeTLS(l, s.config.tls.cert, s.config.tls.key)
 	} else {
 		err = server.Serve(l)
 	}
@@ -242,5 +245,8 @@ func (s *service) listen(ctx context.Context, pages http.Handler, stdout io.Writ
 
 // backup copies the database of a service that may be running.
 func backup(ctx context.Context, c *config, to string) error {
+	if c.shared.database != "" {
+		return errors.New("PostgreSQL is copied by pg_dump, S3 by its own means: service/README.md, \"Backup\"")
+	}
 	return db.Copy(ctx, c.path("backsight.db"), to)
 }

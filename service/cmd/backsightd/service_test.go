@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -106,6 +108,46 @@ func TestHealth(t *testing.T) {
 				t.Errorf("reserve %s, %s: %s, want %d", reserve, path, resp.Status, want)
 			}
 		}
+	}
+}
+
+// TestBackup follows CONFIGURATION.md: bodies and binaries, the database, and the former again, while the service takes captures. The
+// copy is a service with all that was there, down to the bytes.
+func TestBackup(t *testing.T) {
+	s, url := served(t, "--workers", "0")
+	put(t, url+"/api/v1/captures?device=a", s.key.Key, "x86_64-threads/core.gz")
+	put(t, url+"/api/v1/binaries?file=server", s.key.Key, "x86_64-threads/modules/usr/bin/server")
+	to := filepath.Join(t.TempDir(), "copy")
+	copied := func() {
+		t.Helper()
+		if err := os.MkdirAll(to, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("cp", "-a", s.config.path("bodies"), s.config.path("binaries"), to).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	copied()
+	put(t, url+"/api/v1/captures?device=b", s.key.Key, "mips-deref/core.gz")
+	if err := run(t.Context(), []string{"backup", "--data", s.config.data, filepath.Join(to, "backsight.db")}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	put(t, url+"/api/v1/captures?device=later", s.key.Key, "mips-deref/core.gz")
+	copied()
+	c, _, err := parse("serve", []string{"--data", to}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := open(t.Context(), c, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	again.eventually(t, 2, "SELECT count(*) FROM captures")
+	again.eventually(t, 2, "SELECT count(*) FROM results")
+	again.eventually(t, 0, "SELECT count(*) FROM missing WHERE name = 'server'")
+	if again.key.Key != s.key.Key {
+		t.Error("devices' key is another one")
 	}
 }
 

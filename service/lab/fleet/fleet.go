@@ -5,21 +5,22 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"github.com/backsight/backsight/service/db"
 )
 
 // Service is a backsightd that runs as a process.
@@ -41,6 +42,7 @@ func Start(ctx context.Context, data string, env []string, program string, args 
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, program, append(args, "--data", data, "--listen", address)...)
 	cmd.Env = append(cmd.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
@@ -88,12 +90,16 @@ func (s *Service) Kill() error {
 
 // Fleet sends captures.
 type Fleet struct {
-	client *http.Client
-	url    atomic.Pointer[string]
-	next   atomic.Int64
-	left   atomic.Int64
-	mu     sync.Mutex
-	acked  map[string]bool // names of reports
+	client  *http.Client
+	urls    atomic.Pointer[[]string] // of the nodes that serve
+	next    atomic.Int64
+	left    atomic.Int64
+	mu      sync.Mutex
+	acked   map[string]bool // names of reports
+	refused map[string]int  // answers other than 2xx
+	// Symbols has each tenth capture be followed by a symbol file; symbols are those that were acknowledged.
+	Symbols bool
+	symbols []int64
 }
 
 // New makes a fleet that sends so many captures.
@@ -103,17 +109,21 @@ func New(captures int) *Fleet {
 	return f
 }
 
-// Acked is how many captures were acknowledged.
-func (f *Fleet) Acked() int {
+// acknowledged is what was acknowledged by now: names of reports, numbers of symbol files.
+func (f *Fleet) acknowledged() (acked []string, symbols []int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.acked)
+	return slices.Collect(maps.Keys(f.acked)), slices.Clone(f.symbols)
 }
 
-// Capture is a report of a kernel, each another one.
+// Capture is a report of a kernel, each another one; one of ten has a long log before it.
 func Capture(n int64) []byte {
-	return fmt.Appendf(nil, "Unable to handle kernel paging request at virtual address %08x\nCPU: 0 PID: 95 Comm: busybox\n"+
-		"epc   : 80101234 f%d+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n", n, n%7)
+	before := ""
+	if n%often == often-1 {
+		before = strings.Repeat("eth0: link is up\n", int(n%5000))
+	}
+	return fmt.Appendf(nil, "%sUnable to handle kernel paging request at virtual address %08x\nCPU: 0 PID: 95 Comm: busybox\n"+
+		"epc   : 80101234 f%d+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n", before, n, n%7)
 }
 
 // device sends one capture after the other, each until it is acknowledged.
@@ -122,6 +132,7 @@ func (f *Fleet) device(ctx context.Context, pause time.Duration) {
 		n := f.next.Add(1)
 		for ctx.Err() == nil {
 			if f.send(ctx, n) {
+				f.sendSymbols(ctx, n)
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -130,12 +141,62 @@ func (f *Fleet) device(ctx context.Context, pause time.Duration) {
 	}
 }
 
+// often is of how many captures one has a symbol file behind it, and one is long.
+const often = 10
+
+// symbols is a symbol file, and where the service has it.
+func symbols(n int64) (text []byte, path string) {
+	name, id := fmt.Sprintf("lib%d.so", n), fmt.Sprintf("%032X0", n)
+	return fmt.Appendf(nil, "MODULE Linux mips %s %s\nFUNC 1000 100 0 f%d\n%s", id, name, n, strings.Repeat("PUBLIC 2000 0 other\n", int(n%500))),
+		filepath.Join("symbols", name, id, name+".sym")
+}
+
+func (f *Fleet) sendSymbols(ctx context.Context, n int64) {
+	urls := f.urls.Load()
+	if !f.Symbols || n%often != 0 || urls == nil {
+		return
+	}
+	text, _ := symbols(n)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, strings.Replace((*urls)[0], "captures", "binaries", 1), bytes.NewReader(text))
+	if err != nil {
+		return
+	}
+	resp, err := f.client.Do(r)
+	if err != nil {
+		return
+	}
+	_ = resp.Body.Close() // its status is all
+	if resp.StatusCode/100 == 2 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.symbols = append(f.symbols, n)
+	}
+}
+
+// answered counts refusals, those apart that do not say when to come again.
+func (f *Fleet) answered(resp *http.Response) {
+	if resp.StatusCode/100 == 2 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == nil {
+		f.refused = map[string]int{}
+	}
+	what := fmt.Sprint(resp.StatusCode)
+	if resp.Header.Get("Retry-After") == "" {
+		what += " without Retry-After"
+	}
+	f.refused[what]++
+}
+
 func (f *Fleet) send(ctx context.Context, n int64) bool {
-	url := f.url.Load()
-	if url == nil {
+	urls := f.urls.Load()
+	if urls == nil {
 		return false
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", *url, n%50, n%3), bytes.NewReader(Capture(n)))
+	url := (*urls)[rand.IntN(len(*urls))]
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s&device=box%d&version=1.%d", url, n%50, n%3), bytes.NewReader(Capture(n)))
 	if err != nil {
 		return false
 	}
@@ -146,6 +207,7 @@ func (f *Fleet) send(ctx context.Context, n int64) bool {
 	defer resp.Body.Close()
 	var of struct{ ID string }
 	b, err := io.ReadAll(resp.Body)
+	f.answered(resp)
 	if resp.StatusCode/100 != 2 {
 		return false
 	}
@@ -161,95 +223,14 @@ func (f *Fleet) send(ctx context.Context, n int64) bool {
 	return true
 }
 
-// Outcome is what became of a trial.
-type Outcome struct {
-	Kills, Acked, Captures, Results int
-	Lost                            []string // names that were acknowledged and have no result
-	Slowest                         time.Duration
-}
-
-func (o *Outcome) String() string {
-	return fmt.Sprintf("%d kills, %d acknowledged, %d captures, %d results, %d lost; slowest start %v", o.Kills, o.Acked, o.Captures, o.Results, len(o.Lost), o.Slowest)
-}
-
-// Kills has a fleet send while the service that start starts is killed so many times at random moments, and tells what became of
-// what was acknowledged.
-func (f *Fleet) Kills(ctx context.Context, start func() (*Service, error), kills, devices int, within time.Duration, database string) (o Outcome, err error) {
-	sending, stop := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer stop()
-	for range devices {
-		all.Go(func() { f.device(sending, within/4) })
-	}
-	for range kills {
-		s, err := start()
-		if err != nil {
-			return o, err
-		}
-		o.Slowest = max(o.Slowest, s.Started)
-		f.url.Store(&s.URL)
-		time.Sleep(time.Duration(rand.Int64N(int64(within))))
-		if err := s.Kill(); err != nil {
-			return o, err
-		}
-		o.Kills++
-	}
-	s, err := start()
-	if err != nil {
-		return o, err
-	}
-	f.url.Store(&s.URL)
-	all.Wait()
-	if err := idle(ctx, s); err != nil {
-		return o, errors.Join(err, s.Kill())
-	}
-	if err := s.Kill(); err != nil {
-		return o, err
-	}
-	return o, f.look(ctx, database, &o)
-}
-
-// idle waits until the service has no jobs.
-func idle(ctx context.Context, s *Service) error {
-	for ctx.Err() == nil {
-		resp, err := http.Get(s.Base + "/metrics")
-		if err != nil {
-			return err
-		}
-		b, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close() // it was read
-		if err != nil {
-			return err
-		}
-		if text := string(b); strings.Contains(text, "backsight_waiting 0\n") {
-			return nil
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-	return ctx.Err()
-}
-
-// look counts what there is in the end.
-func (f *Fleet) look(ctx context.Context, database string, o *Outcome) error {
-	d, err := db.Open(ctx, database)
-	if err != nil {
+// Drain ends the service as an operator does, and waits for it.
+func (s *Service) Drain() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	defer d.Close()
-	const counts = "SELECT (SELECT count(*) FROM captures), (SELECT count(*) FROM results)"
-	if err := d.Read.QueryRowContext(ctx, counts).Scan(&o.Captures, &o.Results); err != nil {
-		return err
+	err := s.cmd.Wait()
+	if err != nil {
+		err = fmt.Errorf("told to end: %w", err)
 	}
-	o.Acked = f.Acked()
-	for name := range f.acked {
-		var n int
-		err := d.Read.QueryRowContext(ctx, "SELECT r.capture_id FROM captures c JOIN results r ON r.capture_id = c.id WHERE c.name = $1", name).Scan(&n)
-		if errors.Is(err, sql.ErrNoRows) {
-			o.Lost = append(o.Lost, name)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

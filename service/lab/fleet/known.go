@@ -12,7 +12,12 @@ import (
 
 // Known has a running service know a signature ("stable:" and key) of a group of which it has enough bodies, beside its back.
 func Known(ctx context.Context, s *Service, key string) error {
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(s.data, "backsight.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+	return KnownIn(ctx, "sqlite", "file:"+filepath.Join(s.data, "backsight.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)", key)
+}
+
+// KnownIn does that in the database that a driver of database/sql opens.
+func KnownIn(ctx context.Context, driver, source, key string) error {
+	d, err := sql.Open(driver, source)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/backsight/backsight/service/db/dbtest"
+	"github.com/backsight/backsight/service/lab/fleet"
+	"github.com/backsight/backsight/service/store/s3test"
+)
+
+// nodeCount is how many nodes there are.
+const nodeCount = 3
+
+// cluster is nodes of a program, with the servers that they share.
+type cluster struct {
+	data, program            string
+	kills, captures, devices int
+	within, long             time.Duration
+	postgres                 *dbtest.Server
+	objects                  *s3test.Server
+}
+
+const bucket = "crashes"
+
+// run starts the servers, which are as durable as in earnest, and does what a command says.
+func (c *cluster) run(ctx context.Context, command, from string) (err error) {
+	if c.postgres, err = dbtest.Start([]string{"fsync=on", "shared_buffers=256MB", "max_wal_size=2GB"}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.postgres.Stop()) }()
+	if c.objects, err = s3test.Start(ctx, filepath.Join(c.data, "objects")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.objects.Halt()) }()
+	switch command {
+	case "nodes":
+		return c.killed(ctx)
+	case "upgrade":
+		return c.upgraded(ctx, from)
+	case "simulate":
+		return c.simulate(ctx, c.devices)
+	}
+	return c.load(ctx)
+}
+
+// start starts a node of a program.
+func (c *cluster) start(ctx context.Context, program string, n int, more ...string) (*fleet.Service, error) {
+	return fleet.Start(ctx, filepath.Join(c.data, fmt.Sprint("node", n)), nil, program,
+		append(more, "--workers", "2", "--database", c.postgres.URL("postgres"), "--store", c.objects.URL(bucket))...)
+}
+
+// killed kills nodes; PostgreSQL crashes now and then, S3 is away for a minute, and one node is lost for good.
+func (c *cluster) killed(ctx context.Context) error {
+	nodes := fleet.Cluster{Fleet: fleet.New(c.captures), Nodes: nodeCount, Lost: true, Pause: c.within,
+		Start: func(n int) (*fleet.Service, error) { return c.start(ctx, c.program, n) },
+		Meanwhile: func(kill int) error {
+			switch {
+			case kill == c.kills*3/4:
+				if err := c.objects.Halt(); err != nil {
+					return err
+				}
+				time.Sleep(time.Minute)
+				return c.objects.Begin(ctx)
+			case kill%100 == 50:
+				return errors.Join(c.postgres.Halt("immediate"), c.postgres.Begin())
+			}
+			return nil
+		}}
+	return c.told(nodes.Kills(ctx, c.kills, c.devices, c.within, c.postgres.URL("postgres"), c.objects.URL(bucket)))
+}
+
+func (c *cluster) told(o fleet.Outcome, err error) error {
+	fmt.Println(&o)
+	if err == nil && (len(o.Lost) > 0 || o.Results != o.Captures) {
+		err = fmt.Errorf("lost: %q", o.Lost)
+	}
+	return err
+}
+
+// upgraded ends nodes of one version as an operator does, one after the other, and starts those of another in their places.
+func (c *cluster) upgraded(ctx context.Context, from string) error {
+	starts := 0
+	nodes := fleet.Cluster{Fleet: fleet.New(c.captures), Nodes: nodeCount, Pause: c.within, End: (*fleet.Service).Drain,
+		Start: func(n int) (*fleet.Service, error) {
+			program := c.program
+			if starts++; starts <= nodeCount+c.kills/2 {
+				program = from
+			}
+			return c.start(ctx, program, n)
+		}}
+	return c.told(nodes.Kills(ctx, c.kills, c.devices, c.within, c.postgres.URL("postgres"), c.objects.URL(bucket)))
+}
+
+// load measures offers of a known group and uploads to three nodes at once.
+func (c *cluster) load(ctx context.Context) (err error) {
+	nodes := make([]*fleet.Service, nodeCount)
+	for n := range nodes {
+		if nodes[n], err = c.start(ctx, c.program, n, "--role", "intake"); err != nil {
+			return err
+		}
+		defer nodes[n].Kill()
+	}
+	l := newLoader(ctx, c.data, c.devices, c.long)
+	if err := l.each(nodes, l.uploads); err != nil {
+		return err
+	}
+	if err := fleet.KnownIn(ctx, "pgx", c.postgres.URL("postgres"), "ab"); err != nil {
+		return err
+	}
+	return l.each(nodes, l.offered)
+}
+
+// each does a measure to all nodes at once.
+func (l *loader) each(nodes []*fleet.Service, measure func(*fleet.Service) error) error {
+	errs := make(chan error, len(nodes))
+	for _, s := range nodes {
+		go func() { errs <- measure(s) }()
+	}
+	var all error
+	for range nodes {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
