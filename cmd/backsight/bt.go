@@ -128,7 +128,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 		return fmt.Errorf("--max-frames %d is negative", o.walk.maxFrames)
 	}
 	o.style.Version, o.style.Width = version(), columns(stdout)
-	o.style.Legend, o.style.Arguments = isTerminal(stdout), o.show.args && !o.show.locals
+	o.style.Legend, o.style.Arguments = isTerminal(stdout), o.show.inLine()
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/report"
@@ -60,6 +61,10 @@ func (c *choiceFlags) processes(_ context.Context, s input.Stream, _ input.Env) 
 	return s, nil
 }
 
+func (*memoryFlags) add(*pflag.FlagSet) {}
+
+func (*memoryFlags) check(cpu.Set) error { return nil }
+
 // machineFlags are none.
 type machineFlags struct{}
 
@@ -84,3 +89,15 @@ func (s *session) listProcesses(context.Context, string, input.Stream) error { r
 func (o *btOptions) addAdvise(*pflag.FlagSet) {}
 
 func (s *session) advise(*report.Report) {}
+
+// Frames are shown without variables, source and instructions: what they would be read from is elsewhere.
+
+type excerptFlags struct{}
+
+func (*excerptFlags) add(*pflag.FlagSet) {}
+
+func (*excerptFlags) fill(*report.Report, []string) {}
+
+func (*excerptFlags) variables() bool { return false }
+
+func (*excerptFlags) inLine() bool { return false }

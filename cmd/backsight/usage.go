@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -58,8 +57,8 @@ func newVersion() *cobra.Command {
 				_, err := fmt.Fprintln(c.OutOrStdout(), "backsight version "+version())
 				return err
 			case "json":
-				build := map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
-				return json.NewEncoder(c.OutOrStdout()).Encode(build)
+				_, err := fmt.Fprintf(c.OutOrStdout(), `{"go":%q,"platform":"%s/%s","version":%q}`+"\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, version())
+				return err
 			}
 			return fmt.Errorf("--format %q is none of text, json", format)
 		},
