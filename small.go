@@ -18,7 +18,6 @@ import (
 	"github.com/backsight/backsight/internal/unwind/entered"
 	"github.com/backsight/backsight/internal/unwind/fp"
 	gostack "github.com/backsight/backsight/internal/unwind/pclntab"
-	"github.com/backsight/backsight/internal/unwind/rows"
 	"github.com/backsight/backsight/internal/unwind/scan"
 	"github.com/backsight/backsight/internal/unwind/sframe"
 	"github.com/backsight/backsight/internal/unwind/shadow"
@@ -63,16 +62,6 @@ func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
 	cfi.New().Functions(img, yield)
 }
 
-// compilable are the sources whose rules a table can have, in the order in which they are compiled.
-func compilable() []rows.Source {
-	code := analysis()
-	all := []rows.Source{{Name: "cfi", RuleSource: cfi.New(), Part: table.Listed(unwind.MethodCFI, cfi.New().Rows)}}
-	if hasEHABI {
-		all = append(all, rows.Source{Name: "ehabi", RuleSource: ehabi.Source{}, Part: table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows)})
-	}
-	return append(all, rows.Source{Name: "code", RuleSource: code, Part: table.Part{Method: unwind.MethodCode, List: code.Rows}})
-}
-
 // tabled tells of a source that tables may stand in front of.
 func tabled(s unwind.Source) bool {
 	switch s.(type) {
@@ -84,3 +73,6 @@ func tabled(s unwind.Source) bool {
 
 // Variables reads none: the programs of devices have no debug information.
 func (*Unwinder) Variables(context.Context, *report.Report, *symbol.Symbolizer) {}
+
+// remake makes no table: another machine compiles them.
+func (*tableLoader) remake(*image.Image, string) *table.Table { return nil }
