@@ -11,7 +11,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/render"
-	"github.com/spf13/cobra"
 )
 
 // btOptions are the flags of bt.
@@ -33,35 +32,14 @@ type btOptions struct {
 	style       render.Style // but for the title
 }
 
-func newBT(stdout, stderr io.Writer) *cobra.Command {
+func newBT(stdout, stderr io.Writer) *subcommand {
 	var o btOptions
-	cmd := &cobra.Command{
-		Use:   "bt [flags] CAPTURE...",
-		Short: "Backtraces of a capture",
-		Long: `Backtraces of every thread in a capture: a core file of Linux or macOS, JSON
-snapshots, one or many, the samples of perf record, the memory of a machine that
-ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
-macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
-compressed. The format is recognised by content; "-" is standard input.
-Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
-		Example: `  backsight bt core.1234
-  backsight bt --sysroot rootfs/ -e build/netd core.1234
-  backsight bt --image firmware.elf snapshots.jsonl.gz
-  backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
-  backsight bt -1 --explain core.1234
-  backsight bt --sysroot rootfs/ serial.log
-  backsight bt vmcore
-  backsight bt -p 1234
-  backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
-  backsight bt --remote localhost:3333 -e firmware.elf
-  backsight bt -e fw.elf --remote '|openocd -f board.cfg -c "gdb_port pipe"'
-  backsight bt --coredumpctl netd
-  backsight bt --dmesg --ram physical.raw@0
-  backsight bt -f folded perf.data | flamegraph.pl > out.svg
-  backsight bt build/netd core.1234
-  backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
-  zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
-		RunE: func(cmd *cobra.Command, captures []string) error {
+	cmd := &subcommand{
+		Use:     "bt [flags] CAPTURE...",
+		Short:   "Backtraces of a capture",
+		Long:    btLong,
+		Example: btExample,
+		RunE: func(cmd *subcommand, captures []string) error {
 			if o.stored {
 				var err error
 				if captures, err = storedCores(coredumpDir, captures); err != nil {
@@ -113,7 +91,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 }
 
 // consistent finds flags that exclude one another, and names that are empty.
-func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
+func (o *btOptions) consistent(cmd *subcommand, captures []string) error {
 	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg", "list"), exclusive(cmd, "demangle", "no-demangle"),
 		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), addressed("--image", o.files.images), addressed("--ram", o.memory.ram), addressed("--exe", []string{o.files.exe}),
 		o.live.consistent())

@@ -12,19 +12,25 @@ import (
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // commands are those for processes of this machine, which run or crash.
 func commands(stdout, stderr io.Writer) []command {
 	return []command{
-		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
-		{"core", func() *cobra.Command { return newCore(stderr) }},
-		{"crash", func() *cobra.Command { return newCrash(stderr) }},
+		{"bt", func() *subcommand { return newBT(stdout, stderr) }},
+		{"core", func() *subcommand { return newCore(stderr) }},
+		{"crash", func() *subcommand { return newCrash(stderr) }},
 		{"version", newVersion},
 	}
 }
+
+const btLong = `Backtraces of every thread of running processes (-p), or in core files of Linux.
+The processor is this machine's. "-" is standard input.`
+
+const btExample = `  backsight bt -p 1234
+  backsight bt -p netd
+  backsight bt --symbols /tmp/names core.1234`
 
 // forms are the forms of backtraces.
 func forms() []form { return plainForms() }
@@ -68,11 +74,11 @@ func (*memoryFlags) check(cpu.Set) error { return nil }
 // machineFlags are none.
 type machineFlags struct{}
 
-func (*machineFlags) add(*cobra.Command) {}
+func (*machineFlags) add(*subcommand) {}
 
 func (*machineFlags) given() bool { return false }
 
-func (*machineFlags) arguments(cmd *cobra.Command, args []string) error {
+func (*machineFlags) arguments(cmd *subcommand, args []string) error {
 	return noArguments(cmd, args)
 }
 

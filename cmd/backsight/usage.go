@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -45,13 +44,13 @@ func kindOf(f *pflag.Flag) string {
 }
 
 // newVersion prints what this program is.
-func newVersion() *cobra.Command {
+func newVersion() *subcommand {
 	var format string
-	cmd := &cobra.Command{
+	cmd := &subcommand{
 		Use:   "version",
 		Short: "The program's version",
 		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *subcommand, _ []string) error {
 			switch format {
 			case "text":
 				_, err := fmt.Fprintln(c.OutOrStdout(), "backsight version "+version())
