@@ -44,7 +44,7 @@ func newCrash(stderr io.Writer) *subcommand {
 by /proc/sys/kernel/core_pattern (core(5)), and gives it the core on standard
 input; only the registers are read from there, and no core is written. Reports are
 in DIR, which is bounded; what crashes too often is counted in DIR/crashes.json.
-What goes wrong is told to the kernel's log, if nobody reads standard error. Since
+What goes wrong is told to the kernel's log, or syslog, if nobody reads standard error. Since
 Linux 6.16 %F may follow the time: it tells a process from another with its ID.`,
 		Example: `  echo '|/usr/bin/backsight crash --dir /var/log/backsight %P %i %s %t' > /proc/sys/kernel/core_pattern
   echo 16 > /proc/sys/kernel/core_pipe_limit`,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,6 +143,34 @@ func TestJobs(t *testing.T) {
 	if counts, _ := os.ReadFile(filepath.Join(dir, "crashes.json")); !strings.Contains(string(counts), `"crashes": 24`) {
 		t.Errorf("counted %s", counts)
 	}
+}
+
+// TestLog: what goes wrong is told to the kernel's log, and to the system's where the kernel has none or takes nothing.
+func TestLog(t *testing.T) {
+	dir := t.TempDir()
+	kmsg, socket := filepath.Join(dir, "kmsg"), filepath.Join(dir, "log")
+	if err := os.WriteFile(kmsg, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenPacket("unixgram", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	logTo(kmsg, socket, "one")
+	if said, _ := os.ReadFile(kmsg); string(said) != "<3>backsight: one\n" {
+		t.Errorf("the kernel was told %q", said)
+	}
+	for _, none := range []string{filepath.Join(dir, "none"), "/dev/full"} {
+		logTo(none, socket, "two"+strings.Repeat("x", 900))
+		b := make([]byte, 2000)
+		_ = l.SetReadDeadline(time.Now().Add(10 * time.Second))
+		n, _, err := l.ReadFrom(b)
+		if want := "<11>backsight: two" + strings.Repeat("x", 797); err != nil || string(b[:n]) != want {
+			t.Errorf("%s: the system was told %q, %v", none, b[:n], err)
+		}
+	}
+	logTo(kmsg+"/none", socket+"none", "three") // nobody
 }
 
 // TestNames: the counts are JSON, and are read again, whatever the program is called.
