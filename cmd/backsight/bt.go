@@ -41,8 +41,10 @@ func newBT(stdout, stderr io.Writer) *subcommand {
 		Example: btExample,
 		RunE: func(cmd *subcommand, captures []string) error {
 			if o.stored {
+				store := coreStore{dir: coredumpDir, warn: func(s string) { complain(stderr, s) }}
+				defer store.close()
 				var err error
-				if captures, err = storedCores(coredumpDir, captures); err != nil {
+				if captures, err = store.cores(cmd.Context(), captures); err != nil {
 					return &failure{exitNone, err}
 				}
 			}
@@ -72,7 +74,7 @@ func newBT(stdout, stderr io.Writer) *subcommand {
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.BoolVar(&o.live.freeze, "freeze", false, "with -p: the process stands still until its backtraces are made")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
-	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps; CAPTURE is a program or a process ID")
+	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps, in its folder or in the journal; CAPTURE is a program or a process ID")
 	f.BoolVar(&o.goroutines, "goroutines", true, "of a Go program the goroutines, with the threads that run them; without, the system's threads")
 	o.choice.add(f)
 	o.sample.add(cmd)

@@ -107,3 +107,13 @@ func (*excerptFlags) fill(*report.Report, []string) {}
 func (*excerptFlags) variables() bool { return false }
 
 func (*excerptFlags) inLine() bool { return false }
+
+// Systems with a journal have the whole command.
+
+func journaled(context.Context) []storedCore { return nil }
+
+func (*coreStore) extracted(context.Context, *storedCore) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+func (c *storedCore) of() string { return c.comm }
