@@ -165,3 +165,20 @@ func Backtraces(ctx context.Context, path string, config Config) iter.Seq2[*repo
 		s.Reports(ctx, path)(yield)
 	}
 }
+
+// noVariables says that no frame has variables to show, nil where one has.
+func noVariables(r *report.Report) []target.Issue {
+	frames := 0
+	for i := range r.Threads {
+		for k := range r.Threads[i].Frames {
+			if d := r.Threads[i].Frames[k].Details; d != nil && len(d.Variables) > 0 {
+				return nil
+			}
+			frames++
+		}
+	}
+	if frames == 0 {
+		return nil
+	}
+	return []target.Issue{{Kind: target.IssueNames, Text: "there are no variables to show: no frame's function has variables in debug information"}}
+}

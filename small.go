@@ -3,42 +3,76 @@
 package backsight
 
 import (
+	"context"
 	"runtime"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/cpu/arm"
-	"github.com/backsight/backsight/internal/cpu/arm64"
-	"github.com/backsight/backsight/internal/cpu/mips"
-	"github.com/backsight/backsight/internal/cpu/riscv"
-	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/input/elfcore"
-	"github.com/backsight/backsight/internal/input/snapshot"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/unwind/badcall"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/entered"
+	"github.com/backsight/backsight/internal/unwind/fp"
+	gostack "github.com/backsight/backsight/internal/unwind/pclntab"
+	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sframe"
+	"github.com/backsight/backsight/internal/unwind/shadow"
+	"github.com/backsight/backsight/internal/unwind/sigframe"
+	"github.com/backsight/backsight/internal/unwind/table"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/unwind"
 )
 
-// CPUs are the processors of the family that the program is built for: what it reports runs beside it. The linker leaves out the
-// others, for GOARCH is a constant.
-func CPUs() cpu.Set {
-	switch runtime.GOARCH {
-	case "mips", "mipsle", "mips64", "mips64le":
-		return mips.Archs()
-	case "arm":
-		return arm.Archs()
-	case "arm64":
-		return append(cpu.Set(arm64.Archs()), arm.Archs()...)
-	case "riscv64":
-		return riscv.Archs()
-	case "386", "amd64":
-		return x86.Archs()
-	}
-	return nil
-}
-
-// Formats are cores of processes, and snapshots.
-func Formats() []input.Format { return []input.Format{elfcore.Format(), snapshot.Format()} }
+// Formats are cores of processes.
+func Formats() []input.Format { return []input.Format{elfcore.Format()} }
 
 // ImageFormats are the executables of processes.
 func ImageFormats() []image.Format { return []image.Format{pclntab.Named(elf.Format())} }
+
+// What some processors have: the linker leaves out the sources of the others, for GOARCH is a constant.
+const (
+	hasEHABI   = runtime.GOARCH == "arm" || runtime.GOARCH == "arm64"
+	hasSFrame  = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+	hasShadows = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+)
+
+// DefaultSources are the ways to find a caller in a process of Linux, in the order of trust in which they are asked.
+func DefaultSources() []Source {
+	all := []Source{{"sigframe", sigframe.Source{}}, {"badcall", badcall.Source{}}, {"goroutine", gostack.Stacks{}}, {"pclntab", gostack.Source{}}, {"cfi", cfi.New()}}
+	if hasSFrame {
+		all = append(all, Source{"sframe", sframe.Source{}})
+	}
+	if hasEHABI {
+		all = append(all, Source{"ehabi", ehabi.Source{}})
+	}
+	all = append(all, Source{"code", analysis()}, Source{"fp", fp.Source{}}, Source{"entered", entered.New(callGraph())})
+	if hasShadows {
+		all = append(all, Source{"shadow", shadow.New(callGraph())})
+	}
+	return append(all, Source{"scan", scan.New(callGraph(), sigframe.Source{})})
+}
+
+// functionRanges lists the functions that an image's tables describe, until yield returns false.
+func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
+	cfi.New().Functions(img, yield)
+}
+
+// tabled tells of a source that tables may stand in front of.
+func tabled(s unwind.Source) bool {
+	switch s.(type) {
+	case *cfi.Source, ehabi.Source, *code.Source:
+		return true
+	}
+	return false
+}
+
+// Variables reads none: the programs of devices have no debug information.
+func (*Unwinder) Variables(context.Context, *report.Report, *symbol.Symbolizer) {}
+
+// remake makes no table: another machine compiles them.
+func (*tableLoader) remake(*image.Image, string) *table.Table { return nil }

@@ -7,6 +7,7 @@ import (
 	"compress/bzip2"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
@@ -21,6 +22,14 @@ func compressions() []compression {
 		{"BZh", openBzip2},
 		{"\x04\x22\x4d\x18", openLZ4},
 	}
+}
+
+func openGzip(_ []byte, r io.Reader) (io.Reader, func() error, error) {
+	g, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, func() error { _ = g.Close(); return nil }, nil // an error of reading, which was said
 }
 
 // maxWindow bounds the memory of the zstd decoder: the format's own default

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/backsight/backsight/internal/budget"
 )
 
@@ -24,14 +22,6 @@ func decompressor(head []byte, r io.Reader) (z io.Reader, release func() error, 
 		}
 	}
 	return nil, nil, nil
-}
-
-func openGzip(_ []byte, r io.Reader) (io.Reader, func() error, error) {
-	g, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	return g, func() error { _ = g.Close(); return nil }, nil // an error of reading, which was said
 }
 
 // What a compressed capture may become, of all bytes, and of those that take disk. A

@@ -17,7 +17,10 @@ case $arch in
 amd64) machine="qemu-system-x86_64 -M q35 -cpu Nehalem" ;;
 arm64) machine="qemu-system-aarch64 -M virt -cpu cortex-a57" console=ttyAMA0 ;;
 armhf) machine="qemu-system-arm -M virt -cpu cortex-a15" console=ttyAMA0 ;;
+i386) machine="qemu-system-i386 -M q35" ;;
 mipsel) machine="qemu-system-mipsel -M malta -cpu 24Kf" size="-m 256" ;;
+mips64el) machine="qemu-system-mips64el -M malta -cpu MIPS64R2-generic" size="-m 512" ;;
+riscv64) machine="qemu-system-riscv64 -M virt" ;;
 *) echo "no machine for $arch" >&2; exit 64 ;;
 esac
 mkdir -p "$work"/tree/{bin,dev,proc,sys,tmp,var/log,full}

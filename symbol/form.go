@@ -1,3 +1,5 @@
+//go:build !small
+
 package symbol
 
 // Forms (DWARF 5, table 7.6; formRefAlt and formStrpAlt are GNU's, of the binutils' dwarf2.def).

@@ -1,11 +1,6 @@
 package symbol
 
-import (
-	"strconv"
-	"strings"
-
-	"github.com/backsight/backsight/internal/decorated"
-)
+import "strings"
 
 // Bounds of demangling: names longer than this are shown as they are, and
 // readable names are cut at 2¹⁴ bytes. C++ substitutions let a short name stand
@@ -53,10 +48,7 @@ func unversioned(name string) string {
 // Demangled is the readable form of a C++ or Rust name; other names stay as
 // they are.
 func Demangled(name string) (readable string) {
-	if strings.HasPrefix(name, "?") && len(name) <= maxMangled {
-		return decorated.Name(name)
-	}
-	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
+	if len(name) > maxMangled || !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "?") {
 		return name
 	}
 	// The demangler returns an error for a name that it cannot parse. A panic would be a fault
@@ -66,32 +58,5 @@ func Demangled(name string) (readable string) {
 			readable = name
 		}
 	}()
-	return filter(doubled(name))
-}
-
-// doubled is a legacy Rust name with one more underscore in front of each part that begins with one: the demangler takes
-// the first for the separator that only names of version 0 have, and would print __cortex_m_rt_main with one less.
-// In front of an escape sequence the underscore is a separator: _$LT$.
-func doubled(name string) string {
-	const hash = "17h0123456789abcdefE"
-	rest, legacy := strings.CutPrefix(name, "_ZN")
-	if !legacy || len(rest) < len(hash) || !strings.HasPrefix(rest[len(rest)-len(hash):], "17h") {
-		return name
-	}
-	var out strings.Builder
-	out.WriteString("_ZN")
-	for rest != "" && rest[0] != 'E' {
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		n, err := strconv.Atoi(rest[:digits])
-		if err != nil || n > len(rest)-digits {
-			return name // of C++
-		}
-		part := rest[digits : digits+n]
-		if strings.HasPrefix(part, "_") && !strings.HasPrefix(part, "_$") {
-			part = "_" + part
-		}
-		out.WriteString(strconv.Itoa(len(part)) + part)
-		rest = rest[digits+n:]
-	}
-	return out.String() + rest
+	return filter(name)
 }

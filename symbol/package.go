@@ -1,3 +1,5 @@
+//go:build !small
+
 package symbol
 
 import "github.com/backsight/backsight/internal/bin"

@@ -4,26 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
 // noArguments is for commands that take none.
-func noArguments(cmd *cobra.Command, args []string) error {
+func noArguments(cmd *subcommand, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, such as %q", cmd.Name(), args[0])
 	}
 	return nil
-}
-
-// oneArgument is for commands that take one: what, in words.
-func oneArgument(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("%s: wants %s", cmd.Name(), what)
-		}
-		return nil
-	}
 }
 
 // named refuses arguments that are empty, as a shell's variable that is not set makes them.
@@ -37,7 +25,7 @@ func named(what string, list []string) error {
 }
 
 // exclusive refuses more than one flag of a group.
-func exclusive(cmd *cobra.Command, group ...string) error {
+func exclusive(cmd *subcommand, group ...string) error {
 	var given []string
 	for _, name := range group {
 		if cmd.Flags().Changed(name) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/render"
-	"github.com/spf13/cobra"
 )
 
 // btOptions are the flags of bt.
@@ -33,38 +32,19 @@ type btOptions struct {
 	style       render.Style // but for the title
 }
 
-func newBT(stdout, stderr io.Writer) *cobra.Command {
+func newBT(stdout, stderr io.Writer) *subcommand {
 	var o btOptions
-	cmd := &cobra.Command{
-		Use:   "bt [flags] CAPTURE...",
-		Short: "Backtraces of a capture",
-		Long: `Backtraces of every thread in a capture: a core file of Linux or macOS, JSON
-snapshots, one or many, the samples of perf record, the memory of a machine that
-ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
-macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
-compressed. The format is recognised by content; "-" is standard input.
-Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
-		Example: `  backsight bt core.1234
-  backsight bt --sysroot rootfs/ -e build/netd core.1234
-  backsight bt --image firmware.elf snapshots.jsonl.gz
-  backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
-  backsight bt -1 --explain core.1234
-  backsight bt --sysroot rootfs/ serial.log
-  backsight bt vmcore
-  backsight bt -p 1234
-  backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
-  backsight bt --remote localhost:3333 -e firmware.elf
-  backsight bt -e fw.elf --remote '|openocd -f board.cfg -c "gdb_port pipe"'
-  backsight bt --coredumpctl netd
-  backsight bt --dmesg --ram physical.raw@0
-  backsight bt -f folded perf.data | flamegraph.pl > out.svg
-  backsight bt build/netd core.1234
-  backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
-  zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
-		RunE: func(cmd *cobra.Command, captures []string) error {
+	cmd := &subcommand{
+		Use:     "bt [flags] CAPTURE...",
+		Short:   "Backtraces of a capture",
+		Long:    btLong,
+		Example: btExample,
+		RunE: func(cmd *subcommand, captures []string) error {
 			if o.stored {
+				store := coreStore{dir: coredumpDir, warn: func(s string) { complain(stderr, s) }}
+				defer store.close()
 				var err error
-				if captures, err = storedCores(coredumpDir, captures); err != nil {
+				if captures, err = store.cores(cmd.Context(), captures); err != nil {
 					return &failure{exitNone, err}
 				}
 			}
@@ -94,7 +74,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 	f.DurationVar(&o.live.every, "every", time.Second, "with --count: `TIME` between two looks at a process")
 	f.BoolVar(&o.live.freeze, "freeze", false, "with -p: the process stands still until its backtraces are made")
 	f.IntVar(&o.live.count, "count", 1, "look `N` times at a process: what one that hangs does, with -f folded or flame")
-	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps; CAPTURE is a program or a process ID")
+	f.BoolVar(&o.stored, "coredumpctl", false, "read the newest core that systemd-coredump keeps, in its folder or in the journal; CAPTURE is a program or a process ID")
 	f.BoolVar(&o.goroutines, "goroutines", true, "of a Go program the goroutines, with the threads that run them; without, the system's threads")
 	o.choice.add(f)
 	o.sample.add(cmd)
@@ -113,7 +93,7 @@ Running processes (-p) and what stands at GDB servers (--remote) are captures.`,
 }
 
 // consistent finds flags that exclude one another, and names that are empty.
-func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
+func (o *btOptions) consistent(cmd *subcommand, captures []string) error {
 	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg", "list"), exclusive(cmd, "demangle", "no-demangle"),
 		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram), addressed("--image", o.files.images), addressed("--ram", o.memory.ram), addressed("--exe", []string{o.files.exe}),
 		o.live.consistent())
@@ -128,7 +108,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 		return fmt.Errorf("--max-frames %d is negative", o.walk.maxFrames)
 	}
 	o.style.Version, o.style.Width = version(), columns(stdout)
-	o.style.Legend, o.style.Arguments = isTerminal(stdout), o.show.args && !o.show.locals
+	o.style.Legend, o.style.Arguments = isTerminal(stdout), o.show.inLine()
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

@@ -30,10 +30,35 @@ func commands(stdout, stderr io.Writer) []command {
 		{"schema", newSchema},
 		{"version", newVersion},
 		{"man", func() *cobra.Command {
-			return newMan(func() *cobra.Command { return newRoot(stdout, stderr, nil) })
+			return newMan(func() *cobra.Command { return newRoot(&lastError{w: stdout}, stderr, nil) })
 		}},
 	}
 }
+
+const btLong = `Backtraces of every thread in a capture: a core file of Linux or macOS, JSON
+snapshots, one or many, the samples of perf record, the memory of a machine that
+ran Linux (a vmcore, or --ram FILE@0) or of a microcontroller, crash reports of
+macOS and iOS, a console's log with reports of a kernel or of firmware; plain or
+compressed. The format is recognised by content; "-" is standard input.
+Running processes (-p) and what stands at GDB servers (--remote) are captures.`
+
+const btExample = `  backsight bt core.1234
+  backsight bt --sysroot rootfs/ -e build/netd core.1234
+  backsight bt --image firmware.elf snapshots.jsonl.gz
+  backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
+  backsight bt -1 --explain core.1234
+  backsight bt --sysroot rootfs/ serial.log
+  backsight bt vmcore
+  backsight bt -p 1234
+  backsight bt -p 1234 --every 100ms --count 50 -f flame > hangs.html
+  backsight bt --remote localhost:3333 -e firmware.elf
+  backsight bt -e fw.elf --remote '|openocd -f board.cfg -c "gdb_port pipe"'
+  backsight bt --coredumpctl netd
+  backsight bt --dmesg --ram physical.raw@0
+  backsight bt -f folded perf.data | flamegraph.pl > out.svg
+  backsight bt build/netd core.1234
+  backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
+  zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`
 
 // forms are the forms of backtraces.
 func forms() []form {

@@ -9,7 +9,6 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/internal/outfile"
-	"github.com/spf13/cobra"
 )
 
 // coreOptions are the flags of core.
@@ -20,16 +19,16 @@ type coreOptions struct {
 }
 
 // newCore writes a core of a process.
-func newCore(stderr io.Writer) *cobra.Command {
+func newCore(stderr io.Writer) *subcommand {
 	var o coreOptions
-	cmd := &cobra.Command{
+	cmd := &subcommand{
 		Use:   "core -p PID -o FILE",
 		Short: "A small core file of a running process",
 		Long: `Writes a core with the registers, the stacks and the data of binaries, which bt and
 gdb read. The process stands still while its stacks are copied, and goes on.`,
 		Example: `  backsight core -p 1234 -o core.1234`,
 		Args:    o.from.arguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *subcommand, args []string) error {
 			return o.run(cmd.Context(), args, stderr)
 		},
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,29 +14,72 @@ import (
 // coredumpDir is where systemd-coredump keeps cores (coredump.conf(5), Storage=external).
 const coredumpDir = "/var/lib/systemd/coredump"
 
-// storedCores are the newest cores in a folder of systemd-coredump of each of some programs or processes; of none, the newest of all.
-func storedCores(dir string, matches []string) (paths []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+// coreStore is where systemd-coredump keeps cores: in a folder, or in the journal (coredump.conf(5), Storage=).
+type coreStore struct {
+	dir       string
+	warn      func(string)
+	temporary []string // files, removed by close
+}
+
+// cores are the newest cores of each of some programs or processes; of none, the newest of all.
+func (s *coreStore) cores(ctx context.Context, matches []string) (paths []string, err error) {
+	entries, err := os.ReadDir(s.dir)
+	list := journaled(ctx)
+	if err != nil && len(list) == 0 {
 		return nil, fmt.Errorf("--coredumpctl: %w", err)
 	}
+	for _, e := range entries {
+		c, ok := parseStored(e.Name())
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(list, func(o storedCore) bool { return o.pid == c.pid && o.when == c.when })
+		if i < 0 {
+			i, list = len(list), append(list, c)
+		}
+		list[i].path = filepath.Join(s.dir, e.Name())
+	}
+	slices.SortStableFunc(list, func(a, b storedCore) int { return cmp.Compare(b.when, a.when) })
 	if len(matches) == 0 {
 		matches = []string{""}
 	}
 	for _, match := range matches {
-		newest, when := "", uint64(0)
-		for _, e := range entries {
-			c, ok := parseStored(e.Name())
-			if ok && c.is(match) && (newest == "" || c.when >= when) {
-				newest, when = e.Name(), c.when
-			}
+		path := s.newest(ctx, list, match)
+		if path == "" {
+			return nil, fmt.Errorf("--coredumpctl: no core of %s in %s, and none in the journal", orAny(match), s.dir)
 		}
-		if newest == "" {
-			return nil, fmt.Errorf("--coredumpctl: no core of %s in %s", orAny(match), dir)
-		}
-		paths = append(paths, filepath.Join(dir, newest))
+		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// newest is the path of the newest core that matches, "" for none. It says which crashes have no core any more.
+func (s *coreStore) newest(ctx context.Context, list []storedCore, match string) string {
+	const most = 3 // said, and looked for in the journal
+	gone := 0
+	for i := range list {
+		c := &list[i]
+		if !c.is(match) || ctx.Err() != nil || gone >= most {
+			continue
+		}
+		if c.path != "" && exists(c.path) {
+			return c.path
+		}
+		path, err := s.extracted(ctx, c)
+		if err == nil {
+			return path
+		}
+		s.warn(fmt.Sprintf("--coredumpctl: the core of %s is not kept: %v", c.of(), err))
+		gone++
+	}
+	return ""
+}
+
+// close removes what was taken out of the journal.
+func (s *coreStore) close() {
+	for _, path := range s.temporary {
+		_ = os.Remove(path)
+	}
 }
 
 func orAny(match string) string {
@@ -43,11 +89,14 @@ func orAny(match string) string {
 	return strconv.Quote(match)
 }
 
-// storedCore is what a core's name says. when is in microseconds.
+// storedCore is what a core's name, or an entry of the journal, says. when is in microseconds.
 type storedCore struct {
-	comm string
-	pid  int
-	when uint64
+	comm   string
+	exe    string // its path; "": unknown
+	pid    int
+	when   uint64
+	path   string // of the core; "": there is none
+	cursor string // of the journal's entry, "" for none
 }
 
 // parseStored reads the name of a core, core.COMM.UID.BOOTID.PID.TIME, with .zst, .lz4 or .xz where it is compressed; blanks, dots and
@@ -78,6 +127,9 @@ func unescaped(name string) string {
 // is tells whether a core is of a program or a process. Linux keeps 15 bytes of a program's name.
 func (c *storedCore) is(match string) bool {
 	const kept = 15
+	if c.exe != "" && strings.Contains(match, "/") {
+		return match == c.exe
+	}
 	base := filepath.Base(match)
 	return match == "" || match == strconv.Itoa(c.pid) || base[:min(len(base), kept)] == c.comm
 }

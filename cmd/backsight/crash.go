@@ -18,7 +18,6 @@ import (
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
-	"github.com/spf13/cobra"
 )
 
 // crashOptions are the flags of crash.
@@ -36,20 +35,20 @@ type crashOptions struct {
 const crashFrames = 1 << 16
 const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
 
-func newCrash(stderr io.Writer) *cobra.Command {
+func newCrash(stderr io.Writer) *subcommand {
 	var o crashOptions
-	cmd := &cobra.Command{
+	cmd := &subcommand{
 		Use:   "crash [flags] PID TID SIGNAL TIME [PIDFD]",
 		Short: "Reports of crashes, as the kernel's handler of cores",
 		Long: `Writes a report of a process that crashes, as text and JSON. The kernel starts it,
 by /proc/sys/kernel/core_pattern (core(5)), and gives it the core on standard
 input; only the registers are read from there, and no core is written. Reports are
 in DIR, which is bounded; what crashes too often is counted in DIR/crashes.json.
-What goes wrong is told to the kernel's log, if nobody reads standard error. Since
+What goes wrong is told to the kernel's log, or syslog, if nobody reads standard error. Since
 Linux 6.16 %F may follow the time: it tells a process from another with its ID.`,
 		Example: `  echo '|/usr/bin/backsight crash --dir /var/log/backsight %P %i %s %t' > /proc/sys/kernel/core_pattern
   echo 16 > /proc/sys/kernel/core_pipe_limit`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *subcommand, args []string) error {
 			d, err := deathOf(args)
 			if err != nil {
 				return err

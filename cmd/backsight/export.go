@@ -1,3 +1,5 @@
+//go:build !small
+
 package main
 
 import (
@@ -11,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/tables"
 )
@@ -86,15 +87,6 @@ func (o *tableOptions) written(ctx context.Context, stdout io.Writer, form table
 		return err
 	})
 	return refused, notWritten(path, err)
-}
-
-// notWritten is an error of outfile.Write as the command says it: what is wrong with the file at path, or what
-// else err is.
-func notWritten(path string, err error) error {
-	if p := new(os.PathError); errors.As(err, &p) && p.Path == path {
-		return &failure{exitNone, &image.Error{Path: path, Offset: -1, Reason: "cannot be written", Err: p.Err}}
-	}
-	return err
 }
 
 // pathOf is the file that -o means: in a directory, it lies where the form's readers look, and the

@@ -11,9 +11,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/excerpt"
-	"github.com/backsight/backsight/internal/input/firmware"
-	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
@@ -51,67 +48,6 @@ func (r *rawFlags) add(f *pflag.FlagSet) {
 type memoryFlags struct {
 	ram  []string
 	regs string
-}
-
-func (m *memoryFlags) add(f *pflag.FlagSet) {
-	f.StringArrayVar(&m.ram, "ram", nil, "memory `FILE[@ADDR]` as the processor sees it untranslated, beside the capture or alone; repeatable")
-	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
-}
-
-// check finds files that are not there, and a file of registers that has none: captures that have memory and
-// registers of their own do not ask for them. A pipe is not looked into, for it can be read once.
-func (m *memoryFlags) check(archs cpu.Set) error {
-	for _, name := range m.ram {
-		path := input.ParseNamedImage(name).Path
-		if _, err := os.Stat(path); err != nil {
-			return &failure{exitNone, fileError(path, err)}
-		}
-	}
-	if m.regs == "" {
-		return nil
-	}
-	info, err := os.Stat(m.regs)
-	if err != nil {
-		return &failure{exitNone, fileError(m.regs, err)}
-	}
-	if info.Mode().IsRegular() {
-		if _, err := firmware.ReadRegisters(&input.Env{Archs: archs, Regs: m.regs}); err != nil {
-			return &failure{exitNone, err}
-		}
-	}
-	return nil
-}
-
-// excerptFlags ask for more about each frame.
-type excerptFlags struct{ args, locals, code, source bool }
-
-func (e *excerptFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&e.args, "args", false, "the arguments in every frame's line, where the binary has debug information")
-	f.BoolVar(&e.locals, "locals", false, "the arguments and local variables of every frame, where the binary has debug information")
-	f.BoolVar(&e.code, "disassemble", false, "the instructions around every frame")
-	f.BoolVar(&e.source, "source", false, "the source lines around every frame, where the files are found")
-}
-
-// How many instructions and lines are shown before and behind a frame's own.
-const (
-	aroundCode   = 5
-	aroundSource = 3
-)
-
-// fill takes the excerpts that were asked for. Source files are looked for below sysroots.
-func (e *excerptFlags) fill(r *report.Report, sysroots []string) {
-	for i := range r.Threads {
-		snap := r.Snapshot.Of(r.Threads[i].Thread)
-		for k := range r.Threads[i].Frames {
-			f := &r.Threads[i].Frames[k]
-			if e.code {
-				f.Detailed().Code = excerpt.Code(snap, f, aroundCode)
-			}
-			if e.source {
-				f.Detailed().Source = excerpt.Source(sysroots, f, aroundSource)
-			}
-		}
-	}
 }
 
 // env is what captures are opened with.

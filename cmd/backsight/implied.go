@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -38,7 +37,7 @@ var elsewhere = map[string]string{
 }
 
 // hint adds to an error of an unknown flag what may have been meant.
-func hint(c *cobra.Command, err error) error {
+func hint(c *subcommand, err error) error {
 	unknown, ok := err.(*pflag.NotExistError)
 	if !ok {
 		return err

@@ -9,13 +9,11 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/render"
-	"github.com/spf13/cobra"
 )
 
 // Exit codes, besides exitInterrupted's.
@@ -108,11 +106,9 @@ func (f *failure) Unwrap() error { return f.err }
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	args = withCommand(args, commands(stdout, stderr))
-	root := newRoot(stdout, stderr, args)
-	root.SetArgs(args)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	switch said := root.OutOrStdout().(*lastError); {
+	said := &lastError{w: stdout}
+	err := execute(ctx, args, said, stderr)
+	switch {
 	case said.err != nil:
 		err = said.err
 	case err != nil && ctx.Err() != nil:
@@ -138,58 +134,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // complain writes one message.
 func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", render.Text(what)) }
 
-// newRoot is the command line's root. Where args begin with a command's name, no other command is made: their flags are some
-// hundreds.
-func newRoot(stdout, stderr io.Writer, args []string) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "backsight",
-		Short: "Backtraces from bare binaries",
-		Long: `Backsight recovers the call chains of a stopped program from a capture of it
-(a core file, a snapshot) and the binaries as they shipped: with or without
-symbols, unwind tables and frame pointers. Every frame says how it was found and
-how sure it is.
-
-Backtraces go to standard output, messages to standard error. Exit codes: 0
-every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
-capture gave none (those of the other captures are written all the same); 64
-wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
-		Version:       version(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	all := commands(stdout, stderr)
-	one := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && args[0] == c.name })
-	if one >= 0 {
-		all = all[one : one+1]
-	}
-	for _, c := range all {
-		root.AddCommand(c.make())
-	}
-	root.SetHelpCommand(newHelp(root, stdout))
-	root.SetOut(&lastError{w: stdout})
-	root.SetFlagErrorFunc(hint)
-	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
-	root.SetHelpFunc(plainHelp(root.HelpFunc()))
-	if one < 0 {
-		refuseOtherShells(root)
-	}
-	return root
-}
-
 // command is a command that is made when it is asked for.
 type command struct {
 	name string
-	make func() *cobra.Command
-}
-
-func newSchema() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "The JSON Schema of the output",
-		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(render.Schema())
-			return err
-		},
-	}
+	make func() *subcommand
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 )
@@ -155,4 +156,13 @@ func (l *lastError) Write(b []byte) (int, error) {
 		l.err = outputFailed(err)
 	}
 	return n, err
+}
+
+// notWritten is an error of outfile.Write as the command says it: what is wrong with the file at path, or what
+// else err is.
+func notWritten(path string, err error) error {
+	if p := new(os.PathError); errors.As(err, &p) && p.Path == path {
+		return &failure{exitNone, &image.Error{Path: path, Offset: -1, Reason: "cannot be written", Err: p.Err}}
+	}
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/target"
-	"github.com/spf13/cobra"
 )
 
 // sampleFlags say which samples of a recording are wanted. The others are not unwound.
@@ -22,7 +21,7 @@ type sampleFlags struct {
 	after bool   // from counts from the first sample on, not by the recording's clock
 }
 
-func (s *sampleFlags) add(cmd *cobra.Command) {
+func (s *sampleFlags) add(cmd *subcommand) {
 	f := cmd.Flags()
 	f.StringVar(&s.since, "since", "", "only samples from `TIME` on: seconds as perf script prints them, or 10s, 1m behind the first sample")
 	f.StringSliceVar(&s.comms, "comm", nil, "only samples of processes or threads with these `NAMES`")
@@ -40,7 +39,7 @@ func (s *sampleFlags) running(captures []string) (pids []int) {
 }
 
 // check reads the time.
-func (s *sampleFlags) check(cmd *cobra.Command) error {
+func (s *sampleFlags) check(cmd *subcommand) error {
 	s.given = len(s.pids) > 0 || slices.ContainsFunc([]string{"since", "comm", "cpu"}, cmd.Flags().Changed)
 	if s.since == "" {
 		return nil

@@ -75,7 +75,7 @@ func (s *session) config(sources []backsight.Source) backsight.Config {
 		Unwind: backsight.Options{Sources: sources, MaxFrames: o.walk.limit(o.format), TableDir: o.walk.tableDir, StackSizes: o.style.StackUsage,
 			Warn: func(err error) { s.progress.warn(err.Error()) }},
 		Explain: o.walk.explain || o.format == "html", SystemThreads: !o.goroutines, Names: names, Nameless: names == nil,
-		Variables: o.show.locals || o.show.args, Choose: o.choice.choose,
+		Variables: o.show.variables(), Choose: o.choice.choose,
 		Unsigned: o.sample.given || !slices.Contains([]string{"json", "jsonl", "signature"}, o.format),
 	}
 }

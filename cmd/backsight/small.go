@@ -7,23 +7,30 @@ import (
 	"errors"
 	"io"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // commands are those for processes of this machine, which run or crash.
 func commands(stdout, stderr io.Writer) []command {
 	return []command{
-		{"bt", func() *cobra.Command { return newBT(stdout, stderr) }},
-		{"core", func() *cobra.Command { return newCore(stderr) }},
-		{"crash", func() *cobra.Command { return newCrash(stderr) }},
+		{"bt", func() *subcommand { return newBT(stdout, stderr) }},
+		{"core", func() *subcommand { return newCore(stderr) }},
+		{"crash", func() *subcommand { return newCrash(stderr) }},
 		{"version", newVersion},
 	}
 }
+
+const btLong = `Backtraces of every thread of running processes (-p), or in core files of Linux.
+The processor is this machine's. "-" is standard input.`
+
+const btExample = `  backsight bt -p 1234
+  backsight bt -p netd
+  backsight bt --symbols /tmp/names core.1234`
 
 // forms are the forms of backtraces.
 func forms() []form { return plainForms() }
@@ -60,14 +67,18 @@ func (c *choiceFlags) processes(_ context.Context, s input.Stream, _ input.Env) 
 	return s, nil
 }
 
+func (*memoryFlags) add(*pflag.FlagSet) {}
+
+func (*memoryFlags) check(cpu.Set) error { return nil }
+
 // machineFlags are none.
 type machineFlags struct{}
 
-func (*machineFlags) add(*cobra.Command) {}
+func (*machineFlags) add(*subcommand) {}
 
 func (*machineFlags) given() bool { return false }
 
-func (*machineFlags) arguments(cmd *cobra.Command, args []string) error {
+func (*machineFlags) arguments(cmd *subcommand, args []string) error {
 	return noArguments(cmd, args)
 }
 
@@ -84,3 +95,25 @@ func (s *session) listProcesses(context.Context, string, input.Stream) error { r
 func (o *btOptions) addAdvise(*pflag.FlagSet) {}
 
 func (s *session) advise(*report.Report) {}
+
+// Frames are shown without variables, source and instructions: what they would be read from is elsewhere.
+
+type excerptFlags struct{}
+
+func (*excerptFlags) add(*pflag.FlagSet) {}
+
+func (*excerptFlags) fill(*report.Report, []string) {}
+
+func (*excerptFlags) variables() bool { return false }
+
+func (*excerptFlags) inLine() bool { return false }
+
+// Systems with a journal have the whole command.
+
+func journaled(context.Context) []storedCore { return nil }
+
+func (*coreStore) extracted(context.Context, *storedCore) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+func (c *storedCore) of() string { return c.comm }

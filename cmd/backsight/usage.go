@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 
 	"github.com/backsight/backsight"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -46,20 +44,20 @@ func kindOf(f *pflag.Flag) string {
 }
 
 // newVersion prints what this program is.
-func newVersion() *cobra.Command {
+func newVersion() *subcommand {
 	var format string
-	cmd := &cobra.Command{
+	cmd := &subcommand{
 		Use:   "version",
 		Short: "The program's version",
 		Args:  noArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *subcommand, _ []string) error {
 			switch format {
 			case "text":
 				_, err := fmt.Fprintln(c.OutOrStdout(), "backsight version "+version())
 				return err
 			case "json":
-				build := map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
-				return json.NewEncoder(c.OutOrStdout()).Encode(build)
+				_, err := fmt.Fprintf(c.OutOrStdout(), `{"go":%q,"platform":"%s/%s","version":%q}`+"\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, version())
+				return err
 			}
 			return fmt.Errorf("--format %q is none of text, json", format)
 		},

@@ -3,14 +3,17 @@
 package crashdir
 
 import (
-	"cmp"
-	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/backsight/backsight/internal/visible"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,11 +22,38 @@ type counts struct{ file *os.File }
 
 // program is how often a program crashed.
 type program struct {
-	Program string `json:"program"`
-	Total   int    `json:"crashes"`
-	Counted int    `json:"notReported"` // since the last that was
-	Minute  int64  `json:"minute"`      // when the minute began
-	Within  int    `json:"reported"`    // in that minute
+	Program string // as safe makes it
+	Total   int
+	Counted int   // since the last that was reported
+	Minute  int64 // when the minute began
+	Within  int   // reported in that minute
+}
+
+// line is a line of crashes.json. The file has no other form, and encoding/json would be the largest part of the handler on a device.
+const line = ` {"program": "%s", "crashes": %d, "notReported": %d, "minute": %d, "reported": %d}`
+
+// safe is a path that stands in JSON, and on a terminal, as it is: programs whose paths differ in other characters are one.
+func safe(path string) string {
+	return strings.NewReplacer(`"`, "?", `\`, "?").Replace(visible.Line(path[:min(len(path), 512)]))
+}
+
+// programOf reads a line.
+func programOf(text string) (p program, ok bool) {
+	const words = 13 // between quotation marks
+	parts := strings.Split(text, `"`)
+	if len(parts) != words {
+		return p, false
+	}
+	var n [4]int64
+	for i := range n {
+		v, err := strconv.ParseInt(strings.Trim(parts[6+2*i], ":, }"), 10, 64)
+		if err != nil || v < 0 {
+			return p, false
+		}
+		n[i] = v
+	}
+	p = program{Program: parts[3], Total: int(n[0]), Counted: int(n[1]), Minute: n[2], Within: int(n[3])}
+	return p, fmt.Sprintf(line, p.Program, p.Total, p.Counted, p.Minute, p.Within) == strings.TrimSuffix(text, ",")
 }
 
 // maxPrograms is how many programs are counted, and maxCounts how large the file is at most.
@@ -44,7 +74,7 @@ func (d *Dir) Admit(path string, when time.Time, pid int) (*Ticket, error) {
 	}
 	defer c.unlock()
 	list := c.read()
-	p := find(&list, path[:min(len(path), 512)], when)
+	p := find(&list, safe(path), when)
 	p.Total++
 	if p.Within >= d.Rate || !c.begin(d.Jobs) {
 		p.Counted++
@@ -63,7 +93,7 @@ func find(list *[]program, path string, when time.Time) *program {
 	i := slices.IndexFunc(*list, func(p program) bool { return p.Program == path })
 	if i < 0 {
 		if len(*list) >= maxPrograms {
-			slices.SortFunc(*list, func(x, y program) int { return cmp.Compare(y.Minute, x.Minute) })
+			sort.Slice(*list, func(x, y int) bool { return (*list)[x].Minute > (*list)[y].Minute })
 			*list = (*list)[:maxPrograms-1]
 		}
 		i = len(*list)
@@ -79,20 +109,33 @@ func find(list *[]program, path string, when time.Time) *program {
 // read are the programs; none where the file is not as it was written.
 func (c *counts) read() (list []program) {
 	data, _ := io.ReadAll(io.NewSectionReader(c.file, 0, maxCounts))
-	if json.Unmarshal(data, &list) != nil || len(list) > maxPrograms {
+	inner, open := strings.CutPrefix(string(data), "[\n")
+	inner, closed := strings.CutSuffix(inner, "\n]\n")
+	if !open || !closed {
 		return nil
+	}
+	for text := range strings.SplitSeq(inner, "\n") {
+		p, ok := programOf(text)
+		if !ok || len(list) == maxPrograms {
+			return nil
+		}
+		list = append(list, p)
 	}
 	return list
 }
 
 // write writes in place: the file's locks would not go with another one. Where there is no room, what is counted is lost.
 func (c *counts) write(list []program) {
-	data, err := json.MarshalIndent(list, "", " ")
-	if err != nil {
-		return
+	data := []byte("[\n")
+	for i, p := range list {
+		if i > 0 {
+			data = append(data, ",\n"...)
+		}
+		data = fmt.Appendf(data, line, p.Program, p.Total, p.Counted, p.Minute, p.Within)
 	}
-	if _, err := c.file.WriteAt(append(data, '\n'), 0); err == nil {
-		_ = c.file.Truncate(int64(len(data)) + 1)
+	data = append(data, "\n]\n"...)
+	if _, err := c.file.WriteAt(data, 0); err == nil {
+		_ = c.file.Truncate(int64(len(data)))
 	}
 }
 

@@ -3,7 +3,10 @@
 package crashdir
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,12 +145,63 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// TestLog: what goes wrong is told to the kernel's log, and to the system's where the kernel has none or takes nothing.
+func TestLog(t *testing.T) {
+	dir := t.TempDir()
+	kmsg, socket := filepath.Join(dir, "kmsg"), filepath.Join(dir, "log")
+	if err := os.WriteFile(kmsg, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenPacket("unixgram", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	logTo(kmsg, socket, "one")
+	if said, _ := os.ReadFile(kmsg); string(said) != "<3>backsight: one\n" {
+		t.Errorf("the kernel was told %q", said)
+	}
+	for _, none := range []string{filepath.Join(dir, "none"), "/dev/full"} {
+		logTo(none, socket, "two"+strings.Repeat("x", 900))
+		b := make([]byte, 2000)
+		_ = l.SetReadDeadline(time.Now().Add(10 * time.Second))
+		n, _, err := l.ReadFrom(b)
+		if want := "<11>backsight: two" + strings.Repeat("x", 797); err != nil || string(b[:n]) != want {
+			t.Errorf("%s: the system was told %q, %v", none, b[:n], err)
+		}
+	}
+	logTo(kmsg+"/none", socket+"none", "three") // nobody
+}
+
+// TestNames: the counts are JSON, and are read again, whatever the program is called.
+func TestNames(t *testing.T) {
+	d := &Dir{Path: t.TempDir(), Crashes: 5, Bytes: 1 << 20, Rate: 1, Jobs: 1}
+	names := []string{"/bin/netd", `a"b\c`, "x\ny\x1b[2J", "\xff\xfe", "ü", `", "crashes": 9`}
+	for range 2 {
+		for _, name := range names {
+			report(t, d, name, 1, "x")
+		}
+	}
+	var list []map[string]any
+	counts, _ := os.ReadFile(filepath.Join(d.Path, "crashes.json"))
+	if err := json.Unmarshal(counts, &list); err != nil || len(list) != len(names) {
+		t.Fatalf("%v: %s", err, counts)
+	}
+	for i, p := range list {
+		if p["crashes"] != 2.0 || p["notReported"] != 1.0 || p["program"] != safe(names[i]) {
+			t.Errorf("%s: %v", names[i], p)
+		}
+	}
+}
+
 // TestDamage: counts that somebody damaged begin anew; links in the place of files, and directories of others, are refused.
 func TestDamage(t *testing.T) {
 	d := &Dir{Path: filepath.Join(t.TempDir(), "a", "b"), Crashes: 5, Bytes: 1 << 20, Rate: 1, Jobs: 1}
 	report(t, d, "p", 0, "x")
 	counts := filepath.Join(d.Path, "crashes.json")
-	for _, damage := range []string{"", "[", `{"program": 1}`, "[" + strings.Repeat("{},", 100) + "{}]"} {
+	one := fmt.Sprintf(line, "p", 1, 0, int64(1_700_000_000), 1)
+	for _, damage := range []string{"", "[", `{"program": 1}`, "[" + strings.Repeat("{},", 100) + "{}]", one, "[\n" + one + "\n", "[\n" + one + " \n]\n",
+		"[\n" + strings.Repeat(one+",\n", maxPrograms) + one + "\n]\n", strings.Replace("[\n"+one+"\n]\n", "1", "-1", 1)} {
 		if err := os.WriteFile(counts, []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}

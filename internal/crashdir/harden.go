@@ -34,12 +34,24 @@ func Heard() bool {
 	return unix.Fstat(2, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR || uint64(st.Rdev) != unix.Mkdev(1, 3)
 }
 
-// Log writes a line to the kernel's log: <3> is KERN_ERR.
-func Log(line string) {
-	f, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
+// Log writes a line to the kernel's log or, where there is none (CONFIG_PRINTK), to the system's.
+func Log(line string) { logTo("/dev/kmsg", "/dev/log", line) }
+
+// logTo writes a line to the first of a kernel's log and a system's socket that takes it. <3> is KERN_ERR (Linux,
+// Documentation/ABI/testing/dev-kmsg), <11> an error of a user's program (RFC 3164, 4.1.1).
+func logTo(kmsg, syslog, line string) {
+	line = "backsight: " + line[:min(len(line), 800)]
+	if f, err := os.OpenFile(kmsg, os.O_WRONLY, 0); err == nil {
+		_, err = f.WriteString("<3>" + line + "\n")
+		_ = f.Close()
+		if err == nil {
+			return
+		}
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return // nobody is left to tell
 	}
-	_, _ = f.WriteString("<3>backsight: " + line[:min(len(line), 800)] + "\n")
-	_ = f.Close()
+	_ = unix.Sendto(fd, []byte("<11>"+line), 0, &unix.SockaddrUnix{Name: syslog})
+	_ = unix.Close(fd)
 }

@@ -53,6 +53,9 @@ func stop(pid int) (*stopped, error) {
 			break
 		}
 	}
+	if len(s.threads) == 0 && s.ended(pid) {
+		return s, s.explain(pid, unix.EPERM)
+	}
 	if len(s.threads) == 0 {
 		return s, fmt.Errorf("process %d: no thread could be stopped", pid)
 	}
@@ -69,7 +72,7 @@ func (s *stopped) ask(tasks []os.DirEntry) (asked []int, err error) {
 		s.seen[tid] = true
 		if err := seizeThread(tid); err == nil {
 			asked = append(asked, tid)
-		} else if !errors.Is(err, unix.ESRCH) { // it has ended
+		} else if !errors.Is(err, unix.ESRCH) && !s.ended(tid) {
 			return asked, s.explain(tid, err)
 		}
 	}
@@ -113,11 +116,24 @@ func (s *stopped) await(tid int) error {
 	}
 }
 
-// runs tells whether a thread runs, or waits for a processor (proc(5), state R).
-func (s *stopped) runs(tid int) bool {
+// runs tells whether a thread runs, or waits for a processor.
+func (s *stopped) runs(tid int) bool { return s.state(tid) == 'R' }
+
+// ended tells of a thread that is no more. While it ends, nobody may trace it: ptrace(2) fails with EPERM, as it does where that is
+// not allowed (Linux, kernel/ptrace.c, ptrace_attach, exit_state).
+func (s *stopped) ended(tid int) bool {
+	state := s.state(tid)
+	return state == 'Z' || state == 'X' || state == 0
+}
+
+// state is the state of a thread (proc(5), /proc/PID/stat), 0 where there is no such thread.
+func (s *stopped) state(tid int) byte {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", s.pid, tid))
 	behind := bytes.LastIndexByte(stat, ')') // a name may have brackets
-	return behind >= 0 && bytes.HasPrefix(stat[behind:], []byte(") R"))
+	if behind < 0 || len(stat) < behind+3 {
+		return 0
+	}
+	return stat[behind+2]
 }
 
 // letGo lets all threads go on, late ones as soon as they have stopped: they wake from a call that is to be made again. One that sleeps on

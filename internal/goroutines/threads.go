@@ -1,10 +1,8 @@
 package goroutines
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -206,7 +204,7 @@ func (p *program) haveParents(list []goroutine) bool {
 
 // replace makes the snapshot's threads: what crashed first, the program's goroutines, the runtime's, other threads.
 func (p *program) replace(list []goroutine) {
-	slices.SortFunc(list, func(x, y goroutine) int { return cmp.Compare(x.what.ID, y.what.ID) })
+	sort.Slice(list, func(x, y int) bool { return list[x].what.ID < list[y].what.ID })
 	taken := map[*target.Thread]bool{}
 	var out, system, others []target.Thread
 	for i := range list {
@@ -225,14 +223,8 @@ func (p *program) replace(list []goroutine) {
 		}
 	}
 	p.snap.Threads = append(append(out, system...), others...)
-	slices.SortStableFunc(p.snap.Threads, func(x, y target.Thread) int { return order(y.Crashed) - order(x.Crashed) })
-}
-
-func order(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	all := p.snap.Threads
+	sort.SliceStable(all, func(x, y int) bool { return all[x].Crashed && !all[y].Crashed })
 }
 
 // thread is a goroutine as a thread.

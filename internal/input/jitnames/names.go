@@ -8,8 +8,6 @@
 package jitnames
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 )
 
@@ -44,7 +42,7 @@ func newNames(list []function, anyMoment bool) names {
 			edges = append(edges, edge{f.addr, i, true}, edge{f.addr + f.size, i, false})
 		}
 	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+	sort.Slice(edges, func(a, b int) bool { return edges[a].at < edges[b].at })
 	var out names
 	open := newHeap(len(list))
 	named := map[string]int{}
