@@ -69,8 +69,8 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// FuzzChunks and FuzzLogs: what Memfault's SDK and consoles send, in any parts.
-func FuzzChunks(f *testing.F) {
+// FuzzChunkRequests and FuzzLogs: what Memfault's SDK and consoles send, in any parts.
+func FuzzChunkRequests(f *testing.F) {
 	f.Add([]byte{0x48, 0x01, 0x02, 0x03, 0xa5, 0xb4}, []byte("BSR"))
 	f.Add([]byte{0xc0, 0xff, 0xff, 0xff, 0xff, 0x0f}, []byte{0x80, 0x00})
 	b := newBench(f)
