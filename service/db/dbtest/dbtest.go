@@ -19,7 +19,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/service/db"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // server is the variable that has the URL of a server, while tests run over PostgreSQL; must is the one that says that PostgreSQL
@@ -95,9 +96,18 @@ func Open(t testing.TB) *db.DB {
 // joined makes texts of rows one, as SQLite does, for tests.
 const joined = `CREATE AGGREGATE group_concat(TEXT) (sfunc = textcat_comma, stype = TEXT)`
 
+// connect is the database of a URL.
+func connect(url string) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
 // Create makes a new database on the server of a URL, and returns the URL of that. It has group_concat, which tests ask with.
 func Create(ctx context.Context, of string) (string, error) {
-	d, err := sql.Open("pgx", of)
+	d, err := connect(of)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +124,7 @@ func Create(ctx context.Context, of string) (string, error) {
 		return "", err
 	}
 	url := strings.Replace(of, "/postgres?", "/"+name+"?", 1)
-	own, err := sql.Open("pgx", url)
+	own, err := connect(url)
 	if err != nil {
 		return "", err
 	}
