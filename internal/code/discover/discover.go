@@ -43,6 +43,7 @@ type Entries struct {
 	mentioned          func() *mentionIndex
 	holders            func() bool
 	returns            memo.Table[disasm.Addr, []uint64]
+	subroutines        memo.Table[disasm.Addr, []uint64] // by where the symbol begins
 }
 
 // knowledge is what follows from certain entries.
@@ -64,7 +65,7 @@ func New(c disasm.Code, ranges Ranges) *Entries {
 	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
 	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
-	e.returns.Bound = keptReturns
+	e.returns.Bound, e.subroutines.Bound = keptReturns, keptReturns
 	return e
 }
 
@@ -134,15 +135,6 @@ func (e *Entries) IsEntry(at disasm.Addr) bool {
 	return e.around(at.PC).certain().entries.has(at)
 }
 
-// EndsBehind tells whether the function of an instruction at pc ends in front of the next: the symbol does that has the instruction,
-// or a function certainly begins at the next.
-func (e *Entries) EndsBehind(pc uint64, next disasm.Addr) bool {
-	if _, hi, _, ok := e.code.Img.Symbols.FunctionAt(pc); ok {
-		return next.PC >= hi
-	}
-	return e.IsEntry(next)
-}
-
 // Next is where the symbol ends that has pc; without one, the address of the first certain entry above pc that is
 // not self; without one, the end of pc's segment.
 func (e *Entries) Next(pc, self uint64) uint64 {
@@ -172,17 +164,6 @@ func (e *Entries) Below(at disasm.Addr) []uint64 {
 		return []uint64{start.PC}
 	}
 	return e.around(at.PC).certain().entries.below(at, nearEntries)
-}
-
-// CalledBelow are the certain entries, nearest first, that Below leaves out where a symbol has the place: those within the symbol.
-// Assembly calls labels in the middle of what has a symbol.
-func (e *Entries) CalledBelow(at disasm.Addr) []uint64 {
-	start, ok := e.InSymbol(at.PC)
-	if !ok {
-		return nil
-	}
-	list := e.around(at.PC).certain().entries.below(at, nearEntries)
-	return slices.DeleteFunc(list, func(pc uint64) bool { return pc <= start.PC })
 }
 
 // CandidatesBelow is Below for candidates.
@@ -273,12 +254,6 @@ func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
 func (e *Entries) Declares(pc uint64) bool {
 	_, named := e.InSymbol(pc)
 	return named || e.Lists(pc)
-}
-
-// InSymbol is where the function begins that a symbol with a size says a place is of; false where no symbol does.
-func (e *Entries) InSymbol(pc uint64) (start disasm.Addr, ok bool) {
-	lo, _, mode, ok := e.code.Img.Symbols.FunctionAt(pc)
-	return disasm.Addr{PC: lo, Mode: mode}, ok
 }
 
 // AllListed tells whether unwind tables list all functions of the image but few.
