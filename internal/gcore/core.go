@@ -49,11 +49,12 @@ func Of(pid int, opt Options) (*Core, error) {
 // of makes a core, and returns the threads that still stand.
 func of(pid int, opt Options) (*Core, *stopped, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	b, err := builderOf(dir, opt.Archs)
+	live := living(dir)
+	b, err := builderOf(dir, live, opt.Archs)
 	if err != nil {
 		return nil, &stopped{}, err
 	}
-	mem, err := os.Open(dir + "/mem")
+	mem, err := os.Open(live + "/mem")
 	if err != nil {
 		return nil, &stopped{}, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
 	}
@@ -61,7 +62,7 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	read := &memory{ReaderAt: mem}
 	words := b.words(read)
 	var runtimes []uint64
-	if maps, err := procfs.Maps(dir); err == nil { // which takes no time of the process
+	if maps, err := procfs.Maps(live); err == nil { // which takes no time of the process
 		runtimes = b.golang(words, maps, opt.total())
 	}
 	waits := procfs.Waits(dir) // stopped, all wait for us
@@ -73,7 +74,7 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	if b.maps, err = procfs.Maps(dir); err != nil {
+	if b.maps, err = procfs.Maps(live); err != nil {
 		return nil, s, fmt.Errorf("process %d: its mappings cannot be read", pid)
 	}
 	b.threads = s.threads
@@ -89,14 +90,30 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	last := rest(b.maps, b.sps(), opt.total())
 	fill(0, mem, last, nil) // of a process that has gone on, and may be another by now
 	b.pieces = apart(slices.Concat(b.pieces, more, last))
-	b.auxv, _ = os.ReadFile(dir + "/auxv")
+	b.auxv, _ = os.ReadFile(live + "/auxv")
 	core.parts = b.core(b.notes())
 	return core, s, nil
 }
 
-// builderOf begins a core of a process, whose program tells class, byte order and processor.
-func builderOf(dir string, archs cpu.Set) (*builder, error) {
-	f, err := os.Open(dir + "/exe")
+// living is the folder below a process's in /proc that shows its program and memory: of another thread, where the first has ended.
+func living(dir string) string {
+	if _, err := os.Readlink(dir + "/exe"); err == nil || os.IsPermission(err) {
+		return dir
+	}
+	tasks, _ := filepath.Glob(dir + "/task/*")
+	i := slices.IndexFunc(tasks, func(task string) bool {
+		_, err := os.Readlink(task + "/exe")
+		return err == nil
+	})
+	if i < 0 {
+		return dir
+	}
+	return tasks[i]
+}
+
+// builderOf begins a core of the process at dir, whose program, in the folder live, tells class, byte order and processor.
+func builderOf(dir, live string, archs cpu.Set) (*builder, error) {
+	f, err := os.Open(live + "/exe")
 	pid := filepath.Base(dir)
 	switch {
 	case err == nil:

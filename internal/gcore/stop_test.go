@@ -43,6 +43,9 @@ func TestEnded(t *testing.T) {
 		}
 		s.release()
 		runtime.UnlockOSThread()
+		if _, err := Of(pid, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); (err == nil) != (want == "") {
+			t.Errorf("%s: a core: %v", which, err)
+		}
 		_ = child.Process.Kill()
 		_ = child.Wait()
 	}
