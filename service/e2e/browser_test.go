@@ -312,7 +312,9 @@ func TestWithoutScripts(t *testing.T) {
 	s.send(t, testdata+"core.gz", "/api/v1/captures?device=box1&version=2.1&")
 	b.until("SIGSEGV (null-pointer)", s.url+"/groups")
 	b.do("group", chromedp.Click(chromedp.CSS("a.row")), chromedp.WaitVisible(chromedp.CSS("#triage")))
-	b.do("triage", chromedp.SendKeys(chromedp.CSS("[name=notes]"), "seen"), chromedp.Click(chromedp.CSS("#triage button")), chromedp.WaitVisible(chromedp.CSS("#triage")))
-	b.until("notes", s.url+"/groups/1")
+	if _, err := chromedp.RunResponse(b.ctx, chromedp.SendKeys(chromedp.CSS("[name=notes]"), "seen"), chromedp.Click(chromedp.CSS("#triage button"))); err != nil {
+		b.Fatal(err)
+	}
+	b.until("triage notes ada", s.url+"/groups/1")
 	b.until("SIGSEGV (null-pointer)", s.url+"/search?q=module:server")
 }
