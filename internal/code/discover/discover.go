@@ -135,11 +135,11 @@ func (e *Entries) IsEntry(at disasm.Addr) bool {
 	return e.around(at.PC).certain().entries.has(at)
 }
 
-// Next is where the symbol ends that has pc; without one, the address of the first certain entry above pc that is
+// Next is where the symbol ends that has pc, in pc's segment; without one, the address of the first certain entry above pc that is
 // not self; without one, the end of pc's segment.
 func (e *Entries) Next(pc, self uint64) uint64 {
 	if _, hi, _, ok := e.code.Img.Symbols.FunctionAt(pc); ok {
-		return hi
+		return min(hi, endOf(e.code, pc))
 	}
 	if next, ok := e.around(pc).certain().entries.next(pc, self); ok {
 		return next

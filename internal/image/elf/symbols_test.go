@@ -285,3 +285,17 @@ func TestNamesOfOneString(t *testing.T) {
 		t.Error("the first name is not found")
 	}
 }
+
+// TestFunctionAt: symbols with sizes bound functions; a size that is a lie does not lead around the end of the address space.
+func TestFunctionAt(t *testing.T) {
+	img := withSymbols(t, build{wide: true},
+		tsym{name: "f", value: 0x1000, size: 16, info: globalFunc, shndx: 1},
+		tsym{name: "unsized", value: 0x1020, info: globalFunc, shndx: 1},
+		tsym{name: "endless", value: 0x1040, size: ^uint64(0), info: globalFunc, shndx: 1})
+	for addr, want := range map[uint64][2]uint64{0x1004: {0x1000, 0x1010}, 0x1010: {}, 0x1024: {}, 0x1050: {0x1040, ^uint64(0)}} {
+		lo, hi, _, ok := img.Symbols.FunctionAt(addr)
+		if ok != (want[1] != 0) || ok && (lo != want[0] || hi != want[1]) {
+			t.Errorf("%#x: %#x to %#x, %t", addr, lo, hi, ok)
+		}
+	}
+}
