@@ -92,6 +92,23 @@ func (s *Session) Open(ctx context.Context, paths ...string) (input.Stream, erro
 
 // Report unwinds a snapshot of one of the session's captures and names its frames. It is of use until the capture is closed.
 func (s *Session) Report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
+	traces, err := s.Backtraces(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	r := s.Named(ctx, snap, traces)
+	if s.config.Variables {
+		s.unwinder.Variables(ctx, r, Names(false))
+		r.Issues = append(r.Issues, noVariables(r)...)
+	}
+	if !s.config.Unsigned {
+		Sign(ctx, r)
+	}
+	return r, nil
+}
+
+// Backtraces unwinds a snapshot of one of the session's captures.
+func (s *Session) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	if !s.config.SystemThreads {
 		if err := Goroutines(ctx, snap); err != nil {
 			return nil, err
@@ -102,23 +119,15 @@ func (s *Session) Report(ctx context.Context, snap *target.Snapshot) (*report.Re
 			return nil, err
 		}
 	}
-	unwind := s.unwinder.Backtraces
 	if s.config.Explain {
-		unwind = s.unwinder.ExplainedBacktraces
+		return s.unwinder.ExplainedBacktraces(ctx, snap)
 	}
-	traces, err := unwind(ctx, snap)
-	if err != nil {
-		return nil, err
-	}
-	r := Report(ctx, snap, traces, s.config.Names)
-	if s.config.Variables {
-		s.unwinder.Variables(ctx, r, Names(false))
-		r.Issues = append(r.Issues, noVariables(r)...)
-	}
-	if !s.config.Unsigned {
-		Sign(ctx, r)
-	}
-	return r, nil
+	return s.unwinder.Backtraces(ctx, snap)
+}
+
+// Named names the frames of Backtraces, or of some of them: who counts stacks names each place once.
+func (s *Session) Named(ctx context.Context, snap *target.Snapshot, traces []Backtrace) *report.Report {
+	return Report(ctx, snap, traces, s.config.Names)
 }
 
 // Reports are those of a capture's snapshots, in order. Each is of use until the loop goes on; the capture is closed behind the

@@ -18,7 +18,7 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 		st := &s.list[i]
 		sample := &pprof.Sample{Value: []int64{int64(st.count)}}
 		for _, n := range slices.Backward(s.called[st.first:st.end]) { // innermost first
-			for _, at := range slices.Backward(s.frames[n].places) {
+			for _, at := range slices.Backward(s.frames[n-1].places) {
 				sample.Location = append(sample.Location, p.location(at))
 			}
 		}

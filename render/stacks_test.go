@@ -3,11 +3,13 @@
 package render_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
 	"github.com/google/pprof/profile"
 )
 
@@ -77,5 +79,33 @@ func TestFlame(t *testing.T) {
 	}
 	if n := strings.Count(got, "<div"); n != strings.Count(got, "</div>") {
 		t.Errorf("%d elements begin, %d end", n, strings.Count(got, "</div>"))
+	}
+}
+
+// TestNumbers: a frame is named when its place comes first; a place's number is found again, but not that of a frame that waits, a
+// guess, or a name that a capture lists.
+func TestNumbers(t *testing.T) {
+	var s render.Stacks
+	f := sample(t).Threads[0].Frames[1]
+	find := func(f unwind.Frame) uint32 { return s.Find(nil, slices.Values([]*unwind.Frame{&f}))[0] }
+	if n := find(*f.Frame); n != 0 {
+		t.Errorf("%d before anything was learnt", n)
+	}
+	listed := s.Learn(&f, false)
+	if n := find(*f.Frame); n != 0 {
+		t.Errorf("%d: the name is the capture's", n)
+	}
+	n := s.Learn(&f, true)
+	if again := s.Learn(&f, true); n == 0 || n == listed || again != n || find(*f.Frame) != n {
+		t.Errorf("%d, then %d, found %d", n, again, find(*f.Frame))
+	}
+	other := *f.Frame
+	if other.Exact = !other.Exact; find(other) != 0 {
+		t.Error("a frame that was interrupted there has another place's name")
+	}
+	s.Count(sample(t).Snapshot, []uint32{n, listed}, nil, []uint32{listed, n})
+	var got strings.Builder
+	if err := s.WriteFolded(&got); err != nil || got.String() != "firmware.elf;mybacktrace;leaf;mybacktrace;leaf 2\n" {
+		t.Errorf("%v, %q: names, not places, make stacks different; none is empty", err, got.String())
 	}
 }

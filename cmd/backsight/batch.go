@@ -21,11 +21,10 @@ type job struct {
 	snap  *target.Snapshot
 	err   error // reading it failed
 
-	done chan struct{} // closed when what follows is set
-	out  piece
-	warn []target.Issue
-	// report is kept where its stacks are to be counted.
-	report *report.Report
+	done   chan struct{} // closed when what follows is set
+	out    piece
+	warn   []target.Issue
+	stacks [][]uint32 // to be counted: numbers of their frames, by output.stacks
 	// made: there is a backtrace. incomplete: one does not reach its root, or guesses.
 	made, incomplete bool
 }
@@ -160,6 +159,10 @@ func (s *session) process(ctx context.Context, j *job) {
 		j.warn = j.snap.Issues
 		return
 	}
+	if s.out.stacks != nil {
+		s.number(ctx, j)
+		return
+	}
 	r, err := (*report.Report)(nil), j.err
 	if err == nil {
 		r, err = s.report(ctx, j.snap)
@@ -167,22 +170,23 @@ func (s *session) process(ctx context.Context, j *job) {
 	if err != nil {
 		r = &report.Report{Issues: []target.Issue{{Text: err.Error()}}}
 	}
-	j.warn = r.Issues
-	if r.Snapshot != nil && len(r.Snapshot.Modules) == 0 && len(r.Issues) == 0 {
-		j.warn = []target.Issue{{Text: displayName(j.path) + ": no binary of the program is known: name it with --exe or --image"}}
-	}
 	for i := range r.Threads {
 		j.made = j.made || len(r.Threads[i].Frames) > 0
 		j.incomplete = j.incomplete || !r.Threads[i].Whole()
 	}
 	j.incomplete = j.incomplete || len(r.Threads) == 0
-	if s.out.stacks != nil {
-		j.report = r
-		return
-	}
+	j.warns(r.Issues)
 	style := s.opt.style
 	style.Title, style.Capture, style.Legend = j.title, j.path, style.Legend && j.title == ""
 	j.out = s.out.piece(r, style)
+}
+
+// warns takes the issues of a job's report.
+func (j *job) warns(issues []target.Issue) {
+	j.warn = issues
+	if j.snap != nil && len(j.snap.Modules) == 0 && len(issues) == 0 {
+		j.warn = []target.Issue{{Text: displayName(j.path) + ": no binary of the program is known: name it with --exe or --image"}}
+	}
 }
 
 // write writes a job's output.
@@ -193,8 +197,8 @@ func (s *session) write(j *job) error {
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)
 	}
-	if j.report != nil {
-		s.out.stacks.Add(j.report)
+	if j.stacks != nil {
+		s.out.stacks.Count(j.snap, j.stacks...)
 		return nil
 	}
 	if j.out == nil {
