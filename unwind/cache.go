@@ -148,9 +148,9 @@ const (
 	// its slots taken.
 	ways     = 8
 	minTable = 128
-	// maxTable bounds a table: 16384 rules are 0.8 MB. Profiles of clang come
-	// through 3,800 places. A table that would grow beyond starts anew, empty.
-	maxTable = 1 << 14
+	// maxTable bounds a table: 65536 rules are 3 MB. A profile of clang, of 49,000 samples, comes through 18,000 places where
+	// functions wait and is interrupted at 25,000. A table that would grow beyond starts anew, empty.
+	maxTable = 1 << 16
 )
 
 // find returns the value of a key, nil where the table has none. hash is key.hash(),

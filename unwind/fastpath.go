@@ -26,7 +26,7 @@ func (f *fastPath) forget() {
 
 // advance walks on from s, the last frame of dst, as far as the caches know the way, up to
 // most frames in dst. It reads nothing but the caches, the stack and the registers that
-// rules name. root: the stack ended there; if not, s is the last frame of dst again, and
+// rules name. ended: the walk ends there, and end says why; if not, s is the last frame of dst again, and
 // sources go on.
 //
 // The checks that code alone decides come with the cached caller. What the stack
@@ -37,16 +37,15 @@ func (f *fastPath) forget() {
 // Registers other than SP are left where they were saved until a rule needs one:
 // most frames are found from SP alone. The loop is one function because a frame takes 13 ns:
 // with functions for the CFA and the return address, it takes a tenth more.
-func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root bool) {
+func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end Stop, ended bool) {
 	snap, arch := s.Snapshot, s.Snapshot.Arch
 	at, sp, ok := f.begin(s)
 	if !ok {
-		return dst, false
+		return dst, end, false
 	}
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
 	level := s.Exact // CFA = SP is possible; of other frames circle wants to know
-	started := len(dst)
-	t := &f.trail
+	started, t := len(dst), &f.trail
 	size := uint64(t.stack.size)
 	for len(dst) < most {
 		callee := &dst[len(dst)-1]
@@ -58,10 +57,10 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			break
 		}
 		if r.Ends() {
-			return dst, true
+			return dst, Stop{Reason: StopRoot}, true
 		}
-		cfa := sp
 		base, off, loaded := r.CFA()
+		cfa := sp
 		if base != arch.SP {
 			if cfa, ok = t.value(base, dst[started-1:]); !ok {
 				break
@@ -73,6 +72,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			}
 		}
 		if cfa &= mask; cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
+			end, ended = f.beyond(s, r, c, cfa)
 			break
 		}
 		var ra uint64
@@ -82,6 +82,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			ra, ok = t.stack.inWindow((cfa + r.RA(size)) & mask)
 		}
 		if ra &= mask; !ok {
+			end, ended = f.beyond(s, r, c, cfa)
 			break
 		}
 		if r.SignedRA() && codeMask != 0 {
@@ -96,8 +97,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			break
 		}
 		callee.CFA, callee.HasCFA = cfa, true
-		// Not ra, though it is equal: with the cached address the processor looks the next
-		// rule up before memory has answered.
+		// Not ra, though it is equal: so the processor looks the next rule up before memory has answered.
 		pc, mode := c.ra, c.mode()
 		if isa {
 			pc &^= 1
@@ -115,7 +115,20 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 	if len(t.rules) > 0 {
 		t.materialize(s, dst[started-1:])
 	}
-	return dst, false
+	return dst, end, ended
+}
+
+// beyond tells whether a walk ends at a frame because its return address was not captured: perf copies the innermost 8 kB of a
+// stack, or up to 64. The rule is a table's, which places the return address for sure, and code is not asked (Options.Unchecked).
+func (f *fastPath) beyond(s *State, r *packed.Rule, c *caller, cfa uint64) (end Stop, ended bool) {
+	_, _, loaded := r.CFA()
+	if !f.finder.unchecked || !r.SavesRA() || loaded || c.method().basis() != inTable {
+		return end, false
+	}
+	size := s.Snapshot.Arch.RegSize
+	addr := (cfa + r.RA(uint64(size))) & s.Snapshot.Arch.AddrMask()
+	_, captured := s.Snapshot.Memory.Uint(addr, size)
+	return Stop{StopUnreadable, addr}, !captured
 }
 
 // spend counts what finding the caller of a frame costs who has no cache, and tells whether the
@@ -224,10 +237,13 @@ func (f *fastPath) fromImage(at place, in moduleCache) {
 // but code decided. What the stack decided, advance checks again for every frame.
 func (f *fastPath) learn(s *State, known cachedRule, c *candidate) {
 	at := placeOf(s.PC, s.Mode, s.Exact)
+	published := f.publish(s, at, known, c)
+	if s.Exact && published { // most samples of a profile interrupt another instruction
+		return
+	}
 	if f.admission.admits(s.PC) {
 		f.local.store(at, known)
 	}
-	f.publish(s, at, known, c)
 }
 
 // cacheable tells whether code alone decided about the best candidate: the first answer
@@ -256,18 +272,19 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	return known, pc == c.pc && mode == c.mode && pc-known.caller.length() == c.site
 }
 
-// publish leaves a rule, and the caller that it leads to, with the image.
-func (f *fastPath) publish(s *State, at place, r cachedRule, c *candidate) {
+// publish leaves a rule, and the caller that it leads to, with the image, and tells whether it did.
+func (f *fastPath) publish(s *State, at place, r cachedRule, c *candidate) bool {
 	of := f.modules.of(s.Snapshot, s.Module)
 	if of.cache == nil {
-		return
+		return false
 	}
 	if !r.rule.Ends() {
 		in := f.modules.of(s.Snapshot, c.module)
 		if in.cache == nil || !c.imageOnly {
-			return
+			return false
 		}
 		r.caller.ra, r.caller.module = in.module.ToImage(r.caller.ra)&s.Snapshot.Arch.AddrMask(), in.cache.id
 	}
 	of.cache.publish(imagePlace(of.module, at), r)
+	return true
 }

@@ -278,3 +278,58 @@ func named(archs []*cpu.Arch, name string) *cpu.Arch {
 	}
 	panic("no " + name)
 }
+
+// TestBeyond: a profile's sample has the innermost part of a stack. Where a table's return address lies beyond that part, the walk
+// ends there, from the caches as well as step by step, whatever other sources would find; and no source is asked for
+// frames that the caches know.
+func TestBeyond(t *testing.T) {
+	ended, fromCaches := 0, 0
+	for seed := range uint64(40) {
+		s := newRandomStack(named(x86.Archs(), "x86_64"), []byte{0xe8, 0, 0, 0, 0}, seed)
+		asked := 0
+		opt := unwind.Options{Unchecked: true, Sources: []unwind.Source{rules{method: unwind.MethodCFI, at: s.rules, asked: &asked}, invents{}}}
+		w := unwind.NewWalker(s.snap, opt)
+		for range 4 {
+			w.Walk(&s.snap.Threads[0], nil)
+		}
+		opt.Registers = func(int, *cpu.Registers) {} // no caches
+		for n := 64; n < 2048; n += 64 {
+			snap := *s.snap
+			snap.Memory = new(target.Memory)
+			snap.Memory.Hold(s.arch, stackBase, s.data[:n])
+			want, wantStop := walk(&snap, opt)
+			w.Use(&snap)
+			asked = 0
+			got, stop := w.Walk(&s.snap.Threads[0], nil)
+			for _, frames := range [][]unwind.Frame{got, want} { // no cache has why the trust is not higher
+				for i := range frames {
+					frames[i].Cap = 0
+				}
+			}
+			if !slices.Equal(got, want) || stop != wantStop {
+				t.Fatalf("seed %d, %d bytes: from the caches:\n%v %v\nstep by step:\n%v %v", seed, n, got, stop, want, wantStop)
+			}
+			if stop.Reason == unwind.StopUnreadable {
+				if ended++; asked == 0 {
+					fromCaches++
+				}
+			}
+		}
+	}
+	if ended < 500 || fromCaches < 100 {
+		t.Errorf("%d walks ended beyond the part, %d of them without a question", ended, fromCaches)
+	}
+}
+
+// invents is a convention by which every frame has a caller in the middle of the first function.
+type invents struct{}
+
+func (invents) Method() unwind.Method { return unwind.MethodFP }
+
+func (invents) Step(s *unwind.State, c *unwind.Caller) unwind.Verdict {
+	c.Regs = *s.Regs
+	c.Regs.Set(s.Snapshot.Arch.PC, codeBase+functionSize/2)
+	c.Regs.Set(s.Snapshot.Arch.SP, s.Stack.Hi-8)
+	c.CFA, c.HasCFA = s.Stack.Hi-8, true
+	return unwind.Found
+}

@@ -25,7 +25,7 @@ func (f *finder) find(s *State) search {
 		if r.noCaller || (r.best.valid || r.beyond && !s.Exact || r.hooked) && src.Method().basis() == bySearch {
 			break
 		}
-		if f.unchecked && r.answers > 0 && (src.Method() == MethodCode || src.Method().basis() == bySearch) {
+		if f.unchecked && (r.beyond || r.answers > 0 && (src.Method() == MethodCode || src.Method().basis() == bySearch)) {
 			continue // what the table's rule needs was not captured
 		}
 		switch src := src.(type) {

@@ -65,13 +65,19 @@ func (c *imageCache) publish(p place, r cachedRule) {
 	defer c.mu.Unlock()
 	known := c.rule(p)
 	if known == nil {
-		t := c.rules.Load().insert(p.tag, p.pc, r)
-		c.rules.Store(&t)
+		insert(&c.rules, p.tag, p.pc, r)
 		return
 	}
 	if ra, image := r.caller.ra, r.caller.module; !r.rule.Ends() && c.caller(p, known, ra, image) == nil {
-		t := c.callers.Load().insert(p.tag|uint32(image)<<imageShift, callKey{uint64(p.pc), ra}, r.caller)
-		c.callers.Store(&t)
+		insert(&c.callers, p.tag|uint32(image)<<imageShift, callKey{uint64(p.pc), ra}, r.caller)
+	}
+}
+
+// insert adds a key to a table that others read meanwhile.
+func insert[K hashKey, V any](to *atomic.Pointer[hashTable[K, V]], tag uint32, key K, value V) {
+	if t := *to.Load(); !t.put(tag, key, value) {
+		t = t.grown().insert(tag, key, value)
+		to.Store(&t)
 	}
 }
 

@@ -14,11 +14,12 @@ type Walker struct {
 	opt    Options
 	finder finder
 	fast   fastPath
-	caches bool          // fast is used: nobody wants to see every step
-	named  bool          // some modules are of the build that ran by their names alone
-	frame  State         // the frame being unwound
-	regs   cpu.Registers // its registers
-	sample *sampled      // of WalkSample; made when first needed
+	caches bool            // fast is used: nobody wants to see every step
+	named  bool            // some modules are of the build that ran by their names alone
+	own    target.Snapshot // the snapshot as a thread with memory of its own sees it
+	frame  State           // the frame being unwound
+	regs   cpu.Registers   // its registers
+	sample *sampled        // of WalkSample; made when first needed
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
 	folding   folding
@@ -72,8 +73,9 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 // WalkWithin is Walk with limits, those that an Allowance has for t.
 func (w *Walker) WalkWithin(t *target.Thread, dst []Frame, l Limits) ([]Frame, Stop) {
 	snap := w.snap
-	if t.Regs.Known.Has(snap.Arch.PC) { // else there is nothing to walk
-		snap = snap.Of(t)
+	if t.Memory != nil && t.Memory != snap.Memory { // snap.Of(t), without an allocation for each sample of a profile
+		w.own = *snap
+		w.own.Memory, snap = t.Memory, &w.own
 	}
 	return w.walk(snap, t, dst, l)
 }
@@ -192,9 +194,10 @@ func (f *Frame) waits(snap *target.Snapshot) {
 func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches && w.frame.shadow.top == 0 {
-			var root bool
-			if dst, root = w.fast.advance(&w.frame, dst, first+w.room()); root {
-				return dst, ending{Stop: Stop{Reason: StopRoot}}
+			var end Stop
+			var ended bool
+			if dst, end, ended = w.fast.advance(&w.frame, dst, first+w.room()); ended {
+				return dst, ending{Stop: end}
 			}
 		}
 		if dst[len(dst)-1].startsThread() {

@@ -291,12 +291,16 @@ func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, a
 	if sp, ok := t.Regs.Lookup(arch.SP); ok {
 		t.Memory.Hold(arch, sp, one.stack)
 	}
-	if t.Inner, t.Listed = calls(one.chain, s.rec.big); len(t.Inner)+len(t.Listed) == 0 && one.ip != 0 { // no calls were recorded
+	_, walks := t.Regs.Lookup(arch.PC)
+	walks = walks && one.abi != abiNone
+	t.Inner, t.Listed = calls(one.chain, s.rec.big)
+	if len(t.Inner)+len(t.Listed) == 0 && one.ip != 0 && (mode != userMode || !walks) { // no calls were recorded
 		t.Inner, t.Listed = here(one.ip, mode)
 	}
-	if _, ok := t.Regs.Lookup(arch.PC); ok && one.abi != abiNone {
+	switch {
+	case walks:
 		t.Listed = nil
-	} else if len(t.Inner)+len(t.Listed) == 0 {
+	case len(t.Inner)+len(t.Listed) == 0:
 		return t, nil
 	}
 	return t, arch
