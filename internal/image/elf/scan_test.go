@@ -28,5 +28,13 @@ func TestScanFindsWhatTheIndexFinds(t *testing.T) {
 				t.Fatalf("seed %d, %#x: %+v, %v by a scan; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)
 			}
 		}
+		again := withSymbols(t, build{}, list...) // an answer holds for places around, too
+		for range 2 * maxScans {
+			addr := 0xff8 + uint64(r.IntN(0x110))
+			got, found := again.Symbols.At(addr)
+			if want, ok := indexed.Symbols.At(addr); got != want || found != ok {
+				t.Fatalf("seed %d, %#x: %+v, %v after other scans; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)
+			}
+		}
 	}
 }

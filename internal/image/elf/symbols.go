@@ -15,6 +15,7 @@ type symbols struct {
 	of        *image.Image
 	tables    func() []symtab // finds the tables once
 	scans     atomic.Int64    // addresses that were looked up without the index
+	recent    recent
 	indexOnce sync.Once
 	byAddr    symbolIndex
 	named     atomic.Int64 // names, likewise
@@ -85,11 +86,16 @@ func (all *symbols) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bo
 
 // covering finds the function symbol that covers addr: without the index at first.
 func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
+	x := symbolIndex{img: all.of, tables: all.tables()}
+	if ref, ok := all.recent.find(addr); ok {
+		return x.symbol(ref)
+	}
 	if all.scans.Add(1) > maxScans {
 		return all.index().find(addr)
 	}
-	x := symbolIndex{img: all.of, tables: all.tables()}
-	return x.symbol(x.scan(addr))
+	a := x.scan(addr)
+	all.recent.keep(a, addr)
+	return x.symbol(a.ref)
 }
 
 // symbol makes the public form, the only place where names become strings.
