@@ -17,6 +17,8 @@ type fastPath struct {
 	trail     ruleTrail
 	finder    *finder    // counts the cost of the walk
 	found     cachedRule // an imageCache's answer in target addresses
+	end       Stop       // why a walk ends where advance came to its end
+	ended     bool
 }
 
 // forget drops what is known of the modules: they are others now.
@@ -26,7 +28,7 @@ func (f *fastPath) forget() {
 
 // advance walks on from s, the last frame of dst, as far as the caches know the way, up to
 // most frames in dst. It reads nothing but the caches, the stack and the registers that
-// rules name. ended: the walk ends there, and end says why; if not, s is the last frame of dst again, and
+// rules name. ended: the walk ends there, and f.end says why; if not, s is the last frame of dst again, and
 // sources go on.
 //
 // The checks that code alone decides come with the cached caller. What the stack
@@ -37,11 +39,12 @@ func (f *fastPath) forget() {
 // Registers other than SP are left where they were saved until a rule needs one:
 // most frames are found from SP alone. The loop is one function because a frame takes 13 ns:
 // with functions for the CFA and the return address, it takes a tenth more.
-func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end Stop, ended bool) {
+func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, ended bool) {
 	snap, arch := s.Snapshot, s.Snapshot.Arch
+	f.ended = false
 	at, sp, ok := f.begin(s)
 	if !ok {
-		return dst, end, false
+		return dst, false
 	}
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
 	level := s.Exact // CFA = SP is possible; of other frames circle wants to know
@@ -57,7 +60,8 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end St
 			break
 		}
 		if r.Ends() {
-			return dst, Stop{Reason: StopRoot}, true
+			f.end = Stop{Reason: StopRoot}
+			return dst, true
 		}
 		base, off, loaded := r.CFA()
 		cfa := sp
@@ -72,7 +76,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end St
 			}
 		}
 		if cfa &= mask; cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
-			end, ended = f.beyond(s, r, c, cfa)
+			f.beyond(s, r, c, cfa)
 			break
 		}
 		var ra uint64
@@ -82,7 +86,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end St
 			ra, ok = t.stack.inWindow((cfa + r.RA(size)) & mask)
 		}
 		if ra &= mask; !ok {
-			end, ended = f.beyond(s, r, c, cfa)
+			f.beyond(s, r, c, cfa)
 			break
 		}
 		if r.SignedRA() && codeMask != 0 {
@@ -115,20 +119,21 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, end St
 	if len(t.rules) > 0 {
 		t.materialize(s, dst[started-1:])
 	}
-	return dst, end, ended
+	return dst, f.ended
 }
 
-// beyond tells whether a walk ends at a frame because its return address was not captured: perf copies the innermost 8 kB of a
+// beyond ends a walk at a frame whose return address was not captured: perf copies the innermost 8 kB of a
 // stack, or up to 64. The rule is a table's, which places the return address for sure, and code is not asked (Options.Unchecked).
-func (f *fastPath) beyond(s *State, r *packed.Rule, c *caller, cfa uint64) (end Stop, ended bool) {
+func (f *fastPath) beyond(s *State, r *packed.Rule, c *caller, cfa uint64) {
 	_, _, loaded := r.CFA()
 	if !f.finder.unchecked || !r.SavesRA() || loaded || c.method().basis() != inTable {
-		return end, false
+		return
 	}
 	size := s.Snapshot.Arch.RegSize
 	addr := (cfa + r.RA(uint64(size))) & s.Snapshot.Arch.AddrMask()
-	_, captured := s.Snapshot.Memory.Uint(addr, size)
-	return Stop{StopUnreadable, addr}, !captured
+	if _, captured := s.Snapshot.Memory.Uint(addr, size); !captured {
+		f.end, f.ended = Stop{StopUnreadable, addr}, true
+	}
 }
 
 // spend counts what finding the caller of a frame costs who has no cache, and tells whether the

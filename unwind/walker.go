@@ -194,10 +194,9 @@ func (f *Frame) waits(snap *target.Snapshot) {
 func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches && w.frame.shadow.top == 0 {
-			var end Stop
 			var ended bool
-			if dst, end, ended = w.fast.advance(&w.frame, dst, first+w.room()); ended {
-				return dst, ending{Stop: end}
+			if dst, ended = w.fast.advance(&w.frame, dst, first+w.room()); ended {
+				return dst, ending{Stop: w.fast.end}
 			}
 		}
 		if dst[len(dst)-1].startsThread() {
