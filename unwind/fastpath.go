@@ -41,7 +41,6 @@ func (f *fastPath) forget() {
 // with functions for the CFA and the return address, it takes a tenth more.
 func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, ended bool) {
 	snap, arch := s.Snapshot, s.Snapshot.Arch
-	f.ended = false
 	at, sp, ok := f.begin(s)
 	if !ok {
 		return dst, false
@@ -60,7 +59,6 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, ended 
 			break
 		}
 		if r.Ends() {
-			f.end = Stop{Reason: StopRoot}
 			return dst, true
 		}
 		base, off, loaded := r.CFA()
@@ -155,6 +153,7 @@ func (f *fastPath) otherCaller(s *State, at place, ra uint64, m *target.Module) 
 // no cache knows the place, or the walk has cost enough: sources are left out then.
 func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	arch := s.Snapshot.Arch
+	f.end, f.ended = Stop{Reason: StopRoot}, false
 	sp, ok = s.Regs.Lookup(arch.SP)
 	if !ok || s.Module == nil || f.finder.account.exhausted() {
 		return at, 0, false
