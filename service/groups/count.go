@@ -30,29 +30,36 @@ func counted(ctx context.Context, tx *sql.Tx, c Count) (regressed bool, err erro
 	if err != nil {
 		return false, err
 	}
-	return CountedOf(ctx, tx, c, device)
+	c.Product, c.Version = line(c.Product), line(c.Version)
+	if regressed, err = countedOf(ctx, tx, []Count{c}, device); err != nil {
+		return false, err
+	}
+	return regressed, countDay(ctx, tx, c)
 }
 
-// CountedOf counts crashes of several devices together, by which the group has so many devices more; the table of a group's devices
-// is the caller's. It tells whether the group has come back.
-func CountedOf(ctx context.Context, tx *sql.Tx, c Count, devices int) (regressed bool, err error) {
-	c.Product, c.Version = line(c.Product), line(c.Version)
+// countedOf counts crashes of a group, by which it has so many devices more; the tables of its devices and days are the caller's. It
+// tells whether the group has come back.
+func countedOf(ctx context.Context, tx *sql.Tx, list []Count, devices int) (regressed bool, err error) {
 	var g standing
-	if err = g.read(ctx, tx, c.Group); err != nil {
+	if err = g.read(ctx, tx, list[0].Group); err != nil {
 		return false, err
 	}
-	if regressed, err = g.seen(ctx, tx, c); err != nil {
-		return false, err
+	n := int64(0)
+	for _, c := range list {
+		n += c.N
+		back, err := g.seen(ctx, tx, c)
+		if err == nil && back {
+			regressed = true
+			err = event(ctx, tx, Event{Project: c.Project, Group: c.Group, Kind: Regressed, Detail: c.Version, Time: c.When})
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	if err := countDay(ctx, tx, c); err != nil {
-		return false, err
-	}
+	first := list[0]
 	_, err = tx.ExecContext(ctx, "UPDATE groups SET count = count + $1, devices = devices + $2, first_seen = min(first_seen, $3),"+
 		" first_version = CASE WHEN $1 > 0 AND $3 < first_seen THEN $4 ELSE first_version END,"+ // captures are backtraced in any order
-		" last_seen = max(last_seen, $3), last_version = $5, state = $6 WHERE id = $7", c.N, devices, c.When, c.Version, g.lastVersion, g.state, c.Group)
-	if err == nil && regressed {
-		err = event(ctx, tx, Event{Project: c.Project, Group: c.Group, Kind: Regressed, Detail: c.Version, Time: c.When})
-	}
+		" last_seen = max(last_seen, $3), last_version = $5, state = $6 WHERE id = $7", n, devices, first.When, first.Version, g.lastVersion, g.state, first.Group)
 	return regressed, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/store"
 	"github.com/google/uuid"
 )
@@ -49,13 +50,6 @@ type Arrival struct {
 	Size                     int64      // without packing
 }
 
-// Count is a crash of a known group that was not sent.
-type Count struct {
-	Project, Group           int64
-	Signature                string // the key that it is known by: exact:…, stable:…
-	Device, Product, Version string
-}
-
 // Queue has jobs done later: of the captures with these numbers.
 type Queue interface {
 	Insert(ctx context.Context, tx *sql.Tx, captures []int64) error
@@ -67,7 +61,7 @@ type Inbox struct {
 	store    store.Store
 	queue    Queue
 	arrivals chan *waiting
-	counts   chan *waitingCount
+	counts   chan *waitingCounts
 	stored   chan *group
 	stop     chan struct{}
 	done     chan struct{}
@@ -82,14 +76,15 @@ type waiting struct {
 	answer   chan error
 }
 
-type waitingCount struct {
-	Count
+// waitingCounts are crashes of one sender.
+type waitingCounts struct {
+	list   []groups.Count
 	answer chan error
 }
 
 // New starts an inbox, which must be closed.
 func New(d *db.DB, s store.Store, q Queue) *Inbox {
-	in := &Inbox{db: d, store: s, queue: q, arrivals: make(chan *waiting, maxArrivals), counts: make(chan *waitingCount, maxCounts),
+	in := &Inbox{db: d, store: s, queue: q, arrivals: make(chan *waiting, maxArrivals), counts: make(chan *waitingCounts, maxCounts),
 		stored: make(chan *group), stop: make(chan struct{}), done: make(chan struct{})}
 	go in.gather()
 	go in.work()
@@ -115,9 +110,10 @@ func (in *Inbox) Add(a *Arrival) (name string, err error) {
 	}
 }
 
-// Count counts a crash.
-func (in *Inbox) Count(c Count) error {
-	w := &waitingCount{c, make(chan error, 1)}
+// Count counts crashes of known groups that were not sent. Their Signature is the key that they are known by, their time that of
+// their transaction.
+func (in *Inbox) Count(list []groups.Count) error {
+	w := &waitingCounts{list, make(chan error, 1)}
 	select {
 	case in.counts <- w:
 		return <-w.answer
@@ -135,7 +131,8 @@ func (in *Inbox) gather() {
 		case w := <-in.arrivals:
 			g.add(w)
 		case c := <-in.counts:
-			g.counts = append(g.counts, c)
+			g.count(c)
+			in.linger(g)
 		case <-in.stop:
 			if in.fill(g); len(g.arrivals)+len(g.counts) == 0 {
 				return
@@ -144,6 +141,28 @@ func (in *Inbox) gather() {
 		in.fill(g)
 		in.keep(g)
 		in.stored <- g
+	}
+}
+
+// patience is how long counts wait for others, unless a body comes. A transaction costs some fifty times what one more count in it does.
+const patience = 20 * time.Millisecond
+
+// linger adds counts that come soon.
+func (in *Inbox) linger(g *group) {
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	for g.crashes < maxCounts {
+		select {
+		case c := <-in.counts:
+			g.count(c)
+		case w := <-in.arrivals:
+			g.add(w)
+			return
+		case <-enough.C:
+			return
+		case <-in.stop:
+			return
+		}
 	}
 }
 
@@ -168,7 +187,8 @@ func (in *Inbox) keep(g *group) {
 // group is what is committed at once.
 type group struct {
 	arrivals []*waiting
-	counts   []*waitingCount
+	counts   []*waitingCounts
+	crashes  int // that are counted
 	size     int64
 	err      error // what became of its bodies
 }
@@ -176,6 +196,11 @@ type group struct {
 func (g *group) add(w *waiting) {
 	g.arrivals = append(g.arrivals, w)
 	g.size += w.Body.Size
+}
+
+func (g *group) count(c *waitingCounts) {
+	g.counts = append(g.counts, c)
+	g.crashes += len(c.list)
 }
 
 // fill adds what waits by now: while a group is committed the next one gathers.
@@ -189,10 +214,10 @@ func (in *Inbox) fill(g *group) {
 		}
 		break
 	}
-	for len(g.counts) < maxCounts {
+	for g.crashes < maxCounts {
 		select {
 		case c := <-in.counts:
-			g.counts = append(g.counts, c)
+			g.count(c)
 			continue
 		default:
 		}
@@ -236,7 +261,7 @@ func (in *Inbox) each(g *group) {
 		in.take(one)
 	}
 	if len(g.counts) > 0 {
-		in.take(&group{counts: g.counts})
+		in.take(&group{counts: g.counts, crashes: g.crashes})
 	}
 }
 
@@ -248,7 +273,8 @@ func (in *Inbox) commit(g *group) error {
 	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
 	defer cancel()
 	return in.db.Tx(ctx, func(tx *sql.Tx) error {
-		rows := rows{tx: tx, now: time.Now(), used: map[usage]int64{}}
+		now := time.Now()
+		rows := rows{tx: tx, now: now, used: map[usage]int64{}}
 		if err := rows.addAll(ctx, g.arrivals); err != nil {
 			return err
 		}
@@ -257,8 +283,20 @@ func (in *Inbox) commit(g *group) error {
 				return err
 			}
 		}
-		return rows.count(ctx, g.counts)
+		return groups.Offered(ctx, in.db, tx, g.counted(db.Milli(now)))
 	})
+}
+
+// counted are the crashes of all that count.
+func (g *group) counted(when int64) []groups.Count {
+	list := make([]groups.Count, 0, g.crashes)
+	for _, w := range g.counts {
+		for _, c := range w.list {
+			c.When, c.N = when, 1
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // bodies appends those that the store does not have.

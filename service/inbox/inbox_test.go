@@ -14,6 +14,7 @@ import (
 
 	"github.com/backsight/backsight/service/db"
 	"github.com/backsight/backsight/service/db/dbtest"
+	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/store"
 )
@@ -106,7 +107,7 @@ func TestTogether(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			if err := b.Count(inbox.Count{Project: 1, Group: 5, Signature: "stable:1", Device: fmt.Sprint("device", i/3), Version: "1"}); err != nil {
+			if err := b.Count([]groups.Count{{Project: 1, Group: 5, Signature: "stable:1", Device: fmt.Sprint("device", i/3), Version: "1"}}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -5,14 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/backsight/backsight/service/db"
-	"github.com/backsight/backsight/service/groups"
 )
 
 // rows are those of a group, in its transaction.
@@ -118,116 +113,4 @@ func (r *rows) capture(ctx context.Context, w *waiting, insert, earlier *sql.Stm
 func (r *rows) use(u usage, bytes int64) {
 	r.times[u]++
 	r.used[u] += bytes
-}
-
-const (
-	hasDevices   = "SELECT DISTINCT group_id, device FROM group_devices WHERE (group_id, device) IN (VALUES %s)"
-	countDevices = `INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES %s
-		ON CONFLICT (group_id, device, signature) DO UPDATE SET count = group_devices.count + excluded.count, last_seen = excluded.last_seen`
-)
-
-// atOnce bounds the rows of a statement.
-const atOnce = 128
-
-// release is what crashes of a group are counted by, each day.
-type release struct {
-	project, group              int64
-	signature, product, version string
-}
-
-type device struct {
-	group           int64
-	signature, name string
-}
-
-// count counts crashes that were not sent: a row a release and a device, however many there are.
-func (r *rows) count(ctx context.Context, list []*waitingCount) error {
-	if len(list) == 0 {
-		return nil
-	}
-	releases, devices := map[release]int64{}, map[device]int64{}
-	for _, c := range list {
-		releases[release{c.Project, c.Group, c.Signature, c.Product, c.Version}]++
-		devices[device{c.Group, c.Signature, c.Device}]++
-	}
-	more, err := r.countDevices(ctx, devices)
-	if err != nil {
-		return err
-	}
-	for of, n := range releases {
-		_, err := groups.CountedOf(ctx, r.tx, groups.Count{Project: of.project, Group: of.group, Signature: of.signature, Product: of.product,
-			Version: of.version, When: db.Milli(r.now), N: n}, more[of.group])
-		if err != nil {
-			return err
-		}
-		delete(more, of.group)
-	}
-	return nil
-}
-
-// countDevices counts for devices, many rows a statement, and tells how many more the groups have.
-func (r *rows) countDevices(ctx context.Context, devices map[device]int64) (more map[int64]int, err error) {
-	more = map[int64]int{}
-	for list := range slices.Chunk(slices.Collect(maps.Keys(devices)), atOnce) {
-		known, err := r.known(ctx, list)
-		if err != nil {
-			return nil, err
-		}
-		var add tuples
-		for _, of := range list {
-			add.row("", of.group, of.name, of.signature, devices[of], db.Milli(r.now), db.Milli(r.now))
-			if one := (device{group: of.group, name: of.name}); of.name != "" && !known[one] {
-				known[one] = true
-				more[of.group]++
-			}
-		}
-		if _, err := r.tx.ExecContext(ctx, fmt.Sprintf(countDevices, add.text), add.args...); err != nil {
-			return nil, err
-		}
-	}
-	return more, nil
-}
-
-// known are the devices of a list that their groups have already.
-func (r *rows) known(ctx context.Context, list []device) (map[device]bool, error) {
-	var ask tuples
-	for _, of := range list {
-		ask.row("BIGINT", of.group, of.name)
-	}
-	found, err := r.tx.QueryContext(ctx, fmt.Sprintf(hasDevices, ask.text), ask.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	known := map[device]bool{}
-	for found.Next() {
-		var of device
-		if err := found.Scan(&of.group, &of.name); err != nil {
-			return nil, err
-		}
-		known[of] = true
-	}
-	return known, found.Err()
-}
-
-// tuples are rows of a statement: ($1, $2), ($3, $4).
-type tuples struct {
-	text string
-	args []any
-}
-
-// row adds a row. A type is that of its first value, where the statement does not tell.
-func (t *tuples) row(first string, values ...any) {
-	marks := make([]string, len(values))
-	for i, v := range values {
-		t.args = append(t.args, v)
-		marks[i] = fmt.Sprintf("$%d", len(t.args))
-	}
-	if first != "" {
-		marks[0] = "CAST(" + marks[0] + " AS " + first + ")"
-	}
-	if t.text != "" {
-		t.text += ", "
-	}
-	t.text += "(" + strings.Join(marks, ", ") + ")"
 }

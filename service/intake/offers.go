@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/service/db"
+	"github.com/backsight/backsight/service/groups"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/packing"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -98,8 +99,7 @@ func (s *Server) offers(w http.ResponseWriter, r *http.Request, key inbox.Key) e
 // answerAll answers offers: those that are counted are so when it returns.
 func (s *Server) answerAll(ctx context.Context, key inbox.Key, list []offer) ([]string, error) {
 	answers := make([]string, len(list))
-	var counted sync.WaitGroup
-	errs := make([]error, len(list))
+	counted := make([]groups.Count, 0, len(list))
 	for i := range list {
 		o := &list[i]
 		var group int64
@@ -109,12 +109,14 @@ func (s *Server) answerAll(ctx context.Context, key inbox.Key, list []offer) ([]
 			return nil, err
 		}
 		if answers[i] == answerKnown {
-			c := inbox.Count{Project: key.Project, Group: group, Signature: by, Device: line(o.Device), Product: line(o.Product), Version: line(o.Version)}
-			counted.Go(func() { errs[i] = s.Inbox.Count(c) })
+			counted = append(counted, groups.Count{Project: key.Project, Group: group, Signature: by, Device: line(o.Device), Product: line(o.Product),
+				Version: line(o.Version)})
 		}
 	}
-	counted.Wait()
-	return answers, errors.Join(errs...)
+	if len(counted) == 0 {
+		return answers, nil
+	}
+	return answers, s.Inbox.Count(counted)
 }
 
 // answer is what a device is told, the group that the crash is of, and the key that says so.

@@ -105,24 +105,12 @@ func (c *cluster) load(ctx context.Context) (err error) {
 		defer nodes[n].Kill()
 	}
 	l := newLoader(ctx, c.data, c.devices, c.long)
-	if err := l.each(nodes, l.uploads); err != nil {
+	l.postgres = c.postgres
+	if err := l.uploads(nodes); err != nil {
 		return err
 	}
 	if err := fleet.KnownIn(ctx, "pgx", c.postgres.URL("postgres"), "ab"); err != nil {
 		return err
 	}
-	return l.each(nodes, l.offered)
-}
-
-// each does a measure to all nodes at once.
-func (l *loader) each(nodes []*fleet.Service, measure func(*fleet.Service) error) error {
-	errs := make(chan error, len(nodes))
-	for _, s := range nodes {
-		go func() { errs <- measure(s) }()
-	}
-	var all error
-	for range nodes {
-		all = errors.Join(all, <-errs)
-	}
-	return all
+	return l.offered(nodes)
 }

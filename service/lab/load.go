@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/lab/fleet"
 )
 
@@ -23,12 +24,13 @@ const bodySize, slow = 200 << 10, 2000
 
 // loader loads a service, which shares the processors with who sends.
 type loader struct {
-	ctx     context.Context
-	client  *http.Client
-	devices int           // that send at once
-	long    time.Duration // of each measure
-	body    []byte
-	data    string // a folder
+	ctx      context.Context
+	client   *http.Client
+	devices  int           // that send at once
+	long     time.Duration // of each measure
+	body     []byte
+	data     string         // a folder
+	postgres *dbtest.Server // nil: the service has SQLite
 }
 
 func newLoader(ctx context.Context, data string, devices int, long time.Duration) *loader {
@@ -45,7 +47,7 @@ func load(ctx context.Context, program, data string, devices int, long time.Dura
 	if err != nil {
 		return err
 	}
-	for _, measure := range []func(*fleet.Service) error{l.uploads, l.disk, l.offers, l.connections} {
+	for _, measure := range []func(*fleet.Service) error{l.alone(l.uploads), l.disk, l.offers, l.connections} {
 		if err == nil {
 			err = measure(s)
 		}
@@ -92,35 +94,6 @@ func (l *loader) post(url string, body []byte) error {
 		err = fmt.Errorf("%s: %s", resp.Status, answer)
 	}
 	return err
-}
-
-// offers measures offers of a known group: one a request, and a hundred, as a gateway would.
-func (l *loader) offers(s *fleet.Service) error {
-	if err := fleet.Known(l.ctx, s, "ab"); err != nil {
-		return err
-	}
-	return l.offered(s)
-}
-
-// offered measures offers of a group that is known.
-func (l *loader) offered(s *fleet.Service) error {
-	url := s.Base + "/api/v1/offers?key=" + s.Key
-	for _, each := range []int{1, 100} {
-		before := processor(s.PID())
-		n, err := l.rate(8*l.devices, func(_ int, n int64) error {
-			list := make([]string, each)
-			for i := range list {
-				list[i] = fmt.Sprintf(`{"stable":"ab","device":"box%d","version":"2.%d"}`, (n*int64(each)+int64(i))%100_000, n%5)
-			}
-			return l.post(url, []byte("["+strings.Join(list, ",")+"]"))
-		})
-		fmt.Printf("durable offers a second, %d a request: %.0f (RSS %d MB); a second of a processor: %.0f\n", each, n*float64(each),
-			memory(s.PID())>>20, n*float64(each)*l.long.Seconds()/(processor(s.PID())-before))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // connections has many devices send slowly at once.
@@ -194,21 +167,4 @@ func memory(pid int) int {
 	var size, resident int
 	_, _ = fmt.Sscan(string(b), &size, &resident) // 0, else
 	return resident * os.Getpagesize()
-}
-
-// processor is the time in seconds that a process has taken of processors (proc_pid_stat(5): utime, stime, in hundredths).
-func processor(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	words := strings.Fields(rest)
-	if len(words) < 13 {
-		return 0
-	}
-	var user, system float64
-	_, _ = fmt.Sscan(words[11], &user) // 0, else
-	_, _ = fmt.Sscan(words[12], &system)
-	return (user + system) / 100
 }

@@ -2,23 +2,22 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
+	"bytes"
+	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
-	"net/http"
-	"os"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/backsight/backsight/service/lab/fleet"
 )
 
-// sender uploads by a connection of its own, with as little work as can be: it shares the processors with whom it measures.
+// sender plays a device by a connection of its own, with as little work as can be: it shares the processors with whom it measures.
 type sender struct {
 	conn net.Conn
 	in   *bufio.Reader
+	out  net.Buffers
+	head []byte
 }
 
 func dial(s *fleet.Service) (*sender, error) {
@@ -26,69 +25,92 @@ func dial(s *fleet.Service) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sender{conn, bufio.NewReader(conn)}, nil
+	return &sender{conn: conn, in: bufio.NewReaderSize(conn, longestLine)}, nil
 }
 
-// upload sends a body whose first eight bytes are n, so that each is another one.
-func (s *sender) upload(key string, n int64, body []byte) error {
-	head := fmt.Appendf(nil, "POST /api/v1/captures?key=%s&device=box%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", key, n%10_000, len(body)+8)
-	head = binary.LittleEndian.AppendUint64(head, uint64(n))
-	all := net.Buffers{head, body}
-	if _, err := all.WriteTo(s.conn); err != nil {
-		return err
+// post sends a request of a path with its query, whose body is in parts, and returns the answer's body, which holds until the next one.
+func (s *sender) post(path string, body ...[]byte) (answer []byte, err error) {
+	size := 0
+	for _, part := range body {
+		size += len(part)
 	}
-	resp, err := http.ReadResponse(s.in, nil)
-	if err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s: %s", resp.Status, answer)
-	}
-	return err
-}
-
-// uploads measures bodies of 200 kB from so many devices.
-func (l *loader) uploads(s *fleet.Service) error {
-	senders := make([]*sender, l.devices)
-	for i := range senders {
-		var err error
-		if senders[i], err = dial(s); err != nil {
-			return err
+	s.head = append(append(append(s.head[:0], "POST "...), path...), " HTTP/1.1\r\nHost: x\r\nContent-Length: "...)
+	s.head = append(strconv.AppendInt(s.head, int64(size), 10), "\r\n\r\n"...)
+	if size < smallBody { // one segment, one call
+		for _, part := range body {
+			s.head = append(s.head, part...)
 		}
-		defer senders[i].conn.Close()
+		_, err = s.conn.Write(s.head)
+	} else {
+		s.out = append(append(s.out[:0], s.head), body...)
+		all := s.out
+		_, err = all.WriteTo(s.conn)
 	}
-	before, own := processor(s.PID()), processor(os.Getpid())
-	first := rand.Int64N(1 << 62) // of bodies: others may send to the same database
-	n, err := l.rate(l.devices, func(device int, n int64) error { return senders[device].upload(s.Key, first+n, l.body) })
-	all := n * l.long.Seconds()
-	fmt.Printf("uploads of 200 kB a second: %.0f (RSS %d MB); a second of the service's processor: %.0f, of the senders': %.0f\n", n,
-		memory(s.PID())>>20, all/(processor(s.PID())-before), all/(processor(os.Getpid())-own))
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return s.answer()
 }
 
-// disk measures what the disk takes of as many bytes at a time as the service gets from all devices at once.
-func (l *loader) disk(*fleet.Service) error {
-	f, err := os.Create(l.data + "/disk")
+// Bounds of what a sender reads and copies: a line of an answer's head or its whole body, and a body that goes with its head.
+const longestLine, smallBody = 16 << 10, 16 << 10
+
+// answer reads what HTTP/1.1 servers answer: a status, lines of which one is the length of the body, and the body.
+func (s *sender) answer() ([]byte, error) {
+	line, err := s.in.ReadSlice('\n')
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	var n int
-	began := time.Now()
-	for time.Since(began) < l.long {
-		for range l.devices {
-			w, err := f.Write(l.body)
-			if n += w; err != nil {
-				return err
+	if len(line) < len("HTTP/1.1 200") {
+		return nil, fmt.Errorf("no answer: %q", line)
+	}
+	ok, status := line[len("HTTP/1.1 ")] == '2', string(line[len("HTTP/1.1 "):len("HTTP/1.1 200")])
+	size := -1
+	for {
+		if line, err = s.in.ReadSlice('\n'); err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
+			break
+		}
+		if value, is := bytes.CutPrefix(line, []byte("Content-Length: ")); is {
+			if size, err = strconv.Atoi(string(value)); err != nil {
+				return nil, err
 			}
 		}
-		if err := f.Sync(); err != nil {
-			return err
+	}
+	if size < 0 || size > longestLine {
+		return nil, errors.New("an answer without a length, or a long one")
+	}
+	body, err := s.in.Peek(size)
+	if err == nil {
+		_, err = s.in.Discard(size)
+	}
+	if err == nil && !ok {
+		err = fmt.Errorf("%w %s: %s", errRefused, status, body)
+	}
+	return body, err
+}
+
+// errRefused is an answer that is none of success. The connection may be closed after one.
+var errRefused = errors.New("refused")
+
+// dialAll makes connections to nodes, so many of each.
+func dialAll(nodes []*fleet.Service, each int) (list []*sender, closed func(), err error) {
+	closed = func() {
+		for _, s := range list {
+			_ = s.conn.Close() // nothing waits to be sent
 		}
 	}
-	fmt.Printf("the disk itself: %.0f MB a second, %d kB between two synchronisations\n", float64(n)/time.Since(began).Seconds()/1e6,
-		l.devices*len(l.body)/1000)
-	return nil
+	for range each {
+		for _, n := range nodes {
+			s, err := dial(n)
+			if err != nil {
+				closed()
+				return nil, nil, err
+			}
+			list = append(list, s)
+		}
+	}
+	return list, closed, nil
 }

@@ -239,6 +239,18 @@ func (s *Server) Halt(mode string) error {
 // Stop ends the server, and removes what it had.
 func (s *Server) Stop() error { return errors.Join(s.Halt("immediate"), os.RemoveAll(s.dir)) }
 
+// PID is that of the server's first process, whose children are all others, 0 where it does not run.
+func (s *Server) PID() (pid int) {
+	b, err := os.ReadFile(s.dir + "/data/postmaster.pid")
+	if err == nil {
+		_, err = fmt.Sscan(string(b), &pid)
+	}
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
 // URL is that of a database.
 func (s *Server) URL(name string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, name)
