@@ -6,19 +6,20 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/backsight/backsight/service/db/dbtest"
 	"github.com/backsight/backsight/service/lab/fleet"
 )
 
 // account is the processor time in seconds that those who take part in a measure have taken.
 type account struct{ nodes, postgres, senders float64 }
 
-// account reads what was taken by now.
-func (l *loader) account(nodes []*fleet.Service) (a account) {
+// taken reads what was taken by now; postgres may be nil.
+func taken(nodes []*fleet.Service, postgres *dbtest.Server) (a account) {
 	for _, s := range nodes {
 		a.nodes += processor(s.PID())
 	}
-	if l.postgres != nil {
-		a.postgres = family(l.postgres.PID())
+	if postgres != nil {
+		a.postgres = family(postgres.PID())
 	}
 	a.senders = processor(os.Getpid())
 	return a

@@ -73,7 +73,7 @@ func (l *loader) measure(what string, nodes []*fleet.Service, devices, each int,
 	defer closed()
 	var mu sync.Mutex
 	var took []time.Duration
-	before := l.account(nodes)
+	before := taken(nodes, l.postgres)
 	n, err := l.rate(len(senders), func(device int, n int64) error {
 		began := time.Now()
 		err := do(senders[device], device, n)
@@ -83,7 +83,7 @@ func (l *loader) measure(what string, nodes []*fleet.Service, devices, each int,
 		took = append(took, long)
 		return err
 	})
-	cost := l.account(nodes).minus(before)
+	cost := taken(nodes, l.postgres).minus(before)
 	slices.Sort(took)
 	at := func(p float64) time.Duration { return took[int(p*float64(len(took)-1))].Round(time.Millisecond) }
 	most := 0

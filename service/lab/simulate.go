@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +22,8 @@ const (
 	firstWait   = 5 * time.Second
 	longestWait = time.Hour
 	laterWait   = 5 * time.Minute
-	senders     = 64
+	senders     = 256
+	tooLate     = 30 * time.Second // for an answer
 )
 
 // event is a device's next crash, or its next try.
@@ -49,10 +48,9 @@ func (e *events) Pop() any {
 
 // simulation is devices that share a signature, and what they were answered.
 type simulation struct {
-	nodes  []*fleet.Service
-	client *http.Client
-	key    string // of the crash
-	text   []byte // a capture of it
+	nodes []*fleet.Service
+	key   string // of the crash
+	text  []byte // a capture of it
 
 	mu      sync.Mutex
 	next    events
@@ -63,7 +61,7 @@ type simulation struct {
 
 // simulate has so many devices crash for a time.
 func (c *cluster) simulate(ctx context.Context, devices int) (err error) {
-	s := &simulation{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: senders}}, answers: map[string]int{},
+	s := &simulation{answers: map[string]int{},
 		text: append(fleet.Capture(1), strings.Repeat("eth0: link is up\n", bodySize/17)...)}
 	for n := range nodeCount {
 		node, err := c.start(ctx, c.program, n)
@@ -90,14 +88,14 @@ func (c *cluster) simulate(ctx context.Context, devices int) (err error) {
 	if err != nil {
 		return err
 	}
-	processors := s.processors()
+	costs := taken(s.nodes, c.postgres)
 	s.play(ctx, began.Add(c.long))
 	long := time.Since(began).Seconds()
 	after, err := seen(ctx, d)
 	if err != nil {
 		return err
 	}
-	s.tell(long, float64(devices)/crashEvery.Seconds(), s.processors()-processors, after.minus(before))
+	s.tell(long, float64(devices)/crashEvery.Seconds(), taken(s.nodes, c.postgres).minus(costs), after.minus(before))
 	return nil
 }
 
@@ -116,11 +114,13 @@ func (s *simulation) play(ctx context.Context, end time.Time) {
 	var all sync.WaitGroup
 	for range senders {
 		all.Go(func() {
+			p := &proxy{nodes: s.nodes, to: make([]*sender, len(s.nodes))}
+			defer p.close()
 			for now := time.Now(); now.Before(end) && ctx.Err() == nil; now = time.Now() {
 				if e, ok := s.due(now); ok {
-					s.one(ctx, e)
+					s.one(p, e)
 				} else {
-					time.Sleep(5 * time.Millisecond)
+					time.Sleep(20 * time.Millisecond)
 				}
 			}
 		})
@@ -140,14 +140,14 @@ func (s *simulation) due(now time.Time) (event, bool) {
 }
 
 // one has a device offer its crash, and do what it is told.
-func (s *simulation) one(ctx context.Context, e event) {
+func (s *simulation) one(p *proxy, e event) {
 	kind, key, _ := strings.Cut(s.key, ":")
 	began := time.Now()
-	answer, err := s.post(ctx, "offers", e.device, fmt.Appendf(nil, `{%q:%q,"device":"box%d","product":"stb","version":"2.%d"}`, kind, key, e.device, e.device%5))
+	answer, err := p.post("offers", e.device, fmt.Appendf(nil, `{%q:%q,"device":"box%d","product":"stb","version":"2.%d"}`, kind, key, e.device, e.device%5))
 	took := time.Since(began)
 	if err == nil && strings.Contains(answer, "send") {
 		own := append(slices.Clone(s.text), fmt.Sprintf("box%d: %v\n", e.device, began)...)
-		if _, err = s.post(ctx, "captures", e.device, own); err == nil {
+		if _, err = p.post("captures", e.device, own); err == nil {
 			answer = "sent"
 		}
 	}
@@ -172,30 +172,42 @@ func (s *simulation) one(ctx context.Context, e event) {
 	heap.Push(&s.next, e)
 }
 
-// post sends to any node, as a proxy would.
-func (s *simulation) post(ctx context.Context, what string, device int, body []byte) (string, error) {
-	node := s.nodes[rand.IntN(len(s.nodes))]
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s/api/v1/%s?key=%s&device=box%d", node.Base, what, node.Key, device), strings.NewReader(string(body)))
-	if err != nil {
-		return "", err
-	}
-	resp, err := s.client.Do(r)
-	if err != nil {
-		return "", errors.New("no answer")
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = errors.New(resp.Status)
-	}
-	return string(b), err
+// proxy sends what comes to any node, by a connection that stays.
+type proxy struct {
+	nodes []*fleet.Service
+	to    []*sender // nil: there is no connection
 }
 
-func (s *simulation) processors() (sum float64) {
-	for _, n := range s.nodes {
-		sum += processor(n.PID())
+func (p *proxy) post(what string, device int, body []byte) (answer string, err error) {
+	n := rand.IntN(len(p.nodes))
+	if p.to[n] == nil {
+		if p.to[n], err = dial(p.nodes[n]); err != nil {
+			return "", errors.New("no answer")
+		}
 	}
-	return sum
+	err = p.to[n].conn.SetDeadline(time.Now().Add(tooLate))
+	var b []byte
+	if err == nil {
+		b, err = p.to[n].post(fmt.Sprintf("/api/v1/%s?key=%s&device=box%d", what, p.nodes[n].Key, device), body)
+	}
+	answer = string(b)
+	if err == nil {
+		return answer, nil
+	}
+	_ = p.to[n].conn.Close() // a service that refuses does so too
+	p.to[n] = nil
+	if !errors.Is(err, errRefused) {
+		err = errors.New("no answer")
+	}
+	return "", err
+}
+
+func (p *proxy) close() {
+	for _, s := range p.to {
+		if s != nil {
+			_ = s.conn.Close() // nothing waits to be sent
+		}
+	}
 }
 
 // seenBy is what PostgreSQL has done since it began.
@@ -212,11 +224,11 @@ func seen(ctx context.Context, d *sql.DB) (l seenBy, err error) {
 }
 
 // tell says what was, beside what the model says: each device offers once a minute, each offer that is counted is a row.
-func (s *simulation) tell(long, model, processors float64, pg seenBy) {
+func (s *simulation) tell(long, model float64, cost account, pg seenBy) {
 	slices.Sort(s.took)
 	at := func(p float64) time.Duration { return s.took[int(p*float64(len(s.took)-1))].Round(time.Millisecond) }
 	fmt.Printf("offers a second: %.0f, by the model %.0f; the latest %v behind its device\n", float64(len(s.took))/long, model, s.late.Round(time.Millisecond))
 	fmt.Printf("answers: %v; half within %v, 99 %% within %v\n", s.answers, at(0.5), at(0.99))
-	fmt.Printf("all nodes: %.2f processors, %.0f offers a second of one\n", processors/long, float64(len(s.took))/processors)
+	fmt.Printf("an offer: %s; all nodes: %.2f processors, PostgreSQL: %.2f\n", cost.each(float64(len(s.took))), cost.nodes/long, cost.postgres/long)
 	fmt.Printf("PostgreSQL a second: %.0f commits, %.0f rows written (%.1f an offer), %.0f kB of WAL\n", pg.commits/long, pg.rows/long, pg.rows/float64(len(s.took)), pg.bytes/long/1000)
 }
