@@ -39,8 +39,12 @@ type Folder struct {
 	Most int64 // bytes of a file
 	// Remote has the files, too, where several nodes share them; else nil.
 	Remote Remote
+	// Room is how many bytes of them are kept here then, beside those that were asked for a moment ago; 0: all.
+	Room int64
 	// Came has captures backtraced again that wait for a build ID.
 	Came func(ctx context.Context, tx *sql.Tx, build string) (int, error)
+
+	copies copies
 }
 
 // found is what a file turned out to be.
@@ -69,6 +73,9 @@ func (f *Folder) Add(ctx context.Context, name, id string, body io.Reader) ([]st
 	}
 	if f.Remote != nil {
 		if err := f.Share(ctx, what.path); err != nil {
+			return nil, err
+		}
+		if err := f.came(size); err != nil {
 			return nil, err
 		}
 	}
@@ -163,6 +170,8 @@ func (f *Folder) symbols(path string) (*found, error) {
 
 // place gives a file its name, which is on the disk then.
 func (f *Folder) place(temp, path string) error {
+	f.copies.mu.Lock() // so that came takes no folder away that is to have a file
+	defer f.copies.mu.Unlock()
 	dir := filepath.Dir(path)
 	if err := store.MakeDir(dir, f.Dir.Dir); err != nil {
 		return err

@@ -24,7 +24,7 @@ func remoteName(rel string) string { return "binaries/" + filepath.ToSlash(rel) 
 
 // File is where a file of a build ID is, which is fetched where others have it.
 func (f *Folder) File(id, kind string) (path string, ok bool) {
-	if path, ok = f.Dir.File(id, kind); ok || f.Remote == nil {
+	if path, ok = f.Dir.File(id, kind); f.Remote == nil || ok && asked(path) == nil {
 		return path, ok
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -98,7 +98,7 @@ func (f *Folder) fetch(ctx context.Context, file listed) (int, error) {
 		return 0, errors.New("no place below the folder")
 	}
 	to := filepath.Join(f.Dir.Dir, file.path)
-	if st, err := os.Stat(to); err == nil && !st.ModTime().Before(file.received) {
+	if st, err := os.Stat(to); err == nil && !st.ModTime().Before(file.received) && asked(to) == nil {
 		return 0, nil
 	}
 	if err := store.MakeDir(f.Dir.Dir, f.Dir.Dir); err != nil {
@@ -115,8 +115,15 @@ func (f *Folder) fetch(ctx context.Context, file listed) (int, error) {
 	} else if err != nil {
 		return 0, err
 	}
-	if err := os.Chtimes(temp.Name(), time.Time{}, file.received); err != nil {
+	st, err := os.Stat(temp.Name())
+	if err == nil {
+		err = os.Chtimes(temp.Name(), time.Now(), file.received)
+	}
+	if err == nil {
+		err = f.place(temp.Name(), to)
+	}
+	if err != nil {
 		return 0, err
 	}
-	return 1, f.place(temp.Name(), to)
+	return 1, f.came(st.Size())
 }

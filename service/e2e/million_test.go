@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -34,10 +35,10 @@ var today = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // fleet is what crashes are made of: every group has its functions, and crashes of a few versions.
 type fleet struct {
 	*rand.Rand
+	db     *db.DB
 	tx     *sql.Tx
-	ready  map[string]*sql.Stmt // of tx
-	counts map[[3]int]int       // group, day, version
-	boxes  map[[2]int]int       // group, device
+	counts map[[3]int]int // group, day, version
+	boxes  map[[2]int]int // group, device
 }
 
 // group is a group of a crash: few have most of the crashes.
@@ -54,6 +55,24 @@ func (f *fleet) exec(query string, args ...any) error {
 	return err
 }
 
+// row is what a row of a table has, by the names of its columns.
+type row map[string]any
+
+// insert writes rows, all columns of which are here with their types.
+func (f *fleet) insert(table string, rows []row, columns ...string) error {
+	list, err := db.Rows(rows)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range columns {
+		name, _, _ := strings.Cut(c, " ")
+		names = append(names, name)
+	}
+	into := strings.Join(names, ", ")
+	return f.exec("INSERT INTO "+table+" ("+into+") SELECT "+into+" FROM "+f.db.Table("$1", columns...), list)
+}
+
 // frames are the functions of a group's crashes.
 func frames(group int) (list []string) {
 	for i := range 8 {
@@ -62,29 +81,45 @@ func frames(group int) (list []string) {
 	return list
 }
 
-// capture writes one capture with its result.
-func (f *fleet) capture(n int, blob []byte) error {
+// rows are those of captures.
+type rows struct{ captures, results, search []row }
+
+// capture adds one capture with its result.
+func (r *rows) capture(f *fleet, n int) {
 	g, device, day := f.group(), f.IntN(deviceCount), n*days/results
 	version := min(39, day/3+f.IntN(5))
 	received := today.Add(time.Duration(n-results) * (days * 24 * time.Hour / results))
 	f.counts[[3]int{g, int(db.Day(received)), version}]++
 	f.boxes[[2]int{g, device}]++
 	name := fmt.Sprintf("%032x", n)
-	if err := f.exec("INSERT INTO captures (id, name, uniq, project_id, sha256, size, kind, device, product, version, received, status, annotations, log, kept) VALUES ($1, $2, $3, 1, x'00', 200000, 'upload', $4, 'box', $5, $6, 'done', '{}', $7, $8)",
-		n, name, []byte(name), fmt.Sprintf("box%06d", device), versionOf(version), db.Milli(received), "the last lines before it\n", blob != nil); err != nil {
-		return err
-	}
+	r.captures = append(r.captures, row{"id": n, "name": name, "uniq": name, "project_id": 1, "sha256": "0", "size": 200000, "kind": "upload",
+		"device": fmt.Sprintf("box%06d", device), "product": "box", "version": versionOf(version), "received": db.Milli(received), "status": "done",
+		"annotations": "{}", "log": "the last lines before it\n", "kept": min(1, max(0, 1-n%keptOf))})
 	chain := frames(g)
-	if err := f.exec("INSERT INTO results (capture_id, group_id, engine, created, status, exact, stable, title, signal, address, frames, report, page) VALUES ($1, $2, 'devel', 0, 'OK', $3, $3, $4, $5, $6, $7, $8, $8)",
-		n, g, fmt.Sprintf("%016x", g), "SIGSEGV in "+chain[0], signalOf(g), address(g), `["`+strings.Join(chain, `","`)+`"]`, blob); err != nil {
-		return err
-	}
+	r.results = append(r.results, row{"capture_id": n, "group_id": g, "engine": "devel", "created": 0, "status": "OK", "exact": fmt.Sprintf("%016x", g),
+		"stable": fmt.Sprintf("%016x", g), "title": "SIGSEGV in " + chain[0], "signal": signalOf(g), "address": address(g),
+		"frames": `["` + strings.Join(chain, `","`) + `"]`})
 	words := make([]string, 24)
 	for i := range words {
 		words[i] = fmt.Sprintf("w%05d", int(math.Pow(f.Float64(), 2)*wordCount))
 	}
-	return f.exec("INSERT INTO search (rowid, functions, modules, builds, annotations, log) VALUES ($1, $2, $3, $4, $5, $6)", n, strings.Join(chain, " "),
-		fmt.Sprintf("netd lib%03d.so libc.so.6", g%moduleCount), fmt.Sprintf("%040x %040x", g, version), fmt.Sprintf("board b%d", g%7), strings.Join(words, " "))
+	r.search = append(r.search, row{"rowid": n, "functions": f.db.Words(strings.Join(chain, " ")),
+		"modules": f.db.Words(fmt.Sprintf("netd lib%03d.so libc.so.6", g%moduleCount)), "builds": f.db.Words(fmt.Sprintf("%040x %040x", g, version)),
+		"annotations": f.db.Words(fmt.Sprintf("board b%d", g%7)), "log": f.db.Words(strings.Join(words, " "))})
+}
+
+// keptOf is of how many captures one has its report.
+const keptOf = 10
+
+// write writes captures, and the report of each of which there is one.
+func (r *rows) write(f *fleet, first, last int, report []byte) error {
+	return errors.Join(
+		f.insert("captures", r.captures, "id BIGINT", "name TEXT", "uniq BYTEA", "project_id BIGINT", "sha256 BYTEA", "size BIGINT", "kind TEXT", "device TEXT", "product TEXT",
+			"version TEXT", "received BIGINT", "status TEXT", "annotations TEXT", "log TEXT", "kept BIGINT"),
+		f.insert("results", r.results, "capture_id BIGINT", "group_id BIGINT", "engine TEXT", "created BIGINT", "status TEXT", "exact TEXT", "stable TEXT", "title TEXT",
+			"signal TEXT", "address TEXT", "frames TEXT"),
+		f.insert("search", r.search, "rowid BIGINT", "functions TSVECTOR", "modules TSVECTOR", "builds TSVECTOR", "annotations TSVECTOR", "log TSVECTOR"),
+		f.exec("UPDATE results SET report = $1, page = $1 WHERE capture_id BETWEEN $2 AND $3 AND capture_id % $4 = 0", report, first, last, keptOf))
 }
 
 func signalOf(group int) string {
@@ -93,7 +128,7 @@ func signalOf(group int) string {
 
 // fill makes the fleet's database.
 func fill(t *testing.T, d *db.DB) {
-	f := &fleet{Rand: rand.New(rand.NewPCG(1, 2)), counts: map[[3]int]int{}, boxes: map[[2]int]int{}}
+	f := &fleet{Rand: rand.New(rand.NewPCG(1, 2)), db: d, counts: map[[3]int]int{}, boxes: map[[2]int]int{}}
 	blob, err := packing.Pack([]byte(`{"status":"OK","threads":[` + strings.Repeat(`{"thread_id":7,"frames":[{"frame":0,"function":"f","backsight":{"trust":"certain"}}]},`, 20) + `{}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -101,59 +136,65 @@ func fill(t *testing.T, d *db.DB) {
 	do := func(what func() error) {
 		t.Helper()
 		if err := d.Tx(t.Context(), func(tx *sql.Tx) error {
-			f.tx, f.ready = tx, map[string]*sql.Stmt{}
+			f.tx = tx
 			return what()
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, pragma := range []string{"cache_size = -400000", "synchronous = OFF"} {
-		if _, err := d.Write.Exec("PRAGMA " + pragma); err != nil {
-			t.Fatal(err)
+	if !d.Postgres() {
+		for _, pragma := range []string{"cache_size = -400000", "synchronous = OFF"} {
+			if _, err := d.Write.Exec("PRAGMA " + pragma); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	do(func() error {
-		if err := f.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)"); err != nil {
-			return err
-		}
-		for g := 1; g <= groupCount+1; g++ {
-			if err := f.exec("INSERT INTO groups (id, project_id, signature, title, signal, first_seen, last_seen) VALUES ($1, 1, $2, $3, $4, 0, 0)", g, fmt.Sprint("stable:", g), "SIGSEGV in "+strings.Join(frames(g)[:3], " ← "), signalOf(g)); err != nil {
-				return err
-			}
-			chain := `{"exact":"x","class":"SIGSEGV","frames":[{"function":"` + strings.Join(frames(g), `"},{"function":"`) + `"}]}`
-			if err := f.exec("INSERT INTO group_signatures (project_id, signature, group_id, chain) VALUES (1, $1, $2, $3)", fmt.Sprintf("exact:%016x", g), g, chain); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	do(f.groups)
 	const step = 20_000
 	for from := 1; from <= results; from += step {
 		do(func() error {
+			r := &rows{}
 			for n := from; n < from+step; n++ {
-				var kept []byte
-				if n%10 == 0 {
-					kept = blob
-				}
-				if err := f.capture(n, kept); err != nil {
-					return err
-				}
+				r.capture(f, n)
 			}
-			return nil
+			return r.write(f, from, from+step-1, blob)
 		})
 	}
 	do(f.totals)
 }
 
+// groups writes the groups.
+func (f *fleet) groups() error {
+	if err := f.exec("INSERT INTO projects (id, name, created) VALUES (1, 'boxes', 0)"); err != nil {
+		return err
+	}
+	var groups, keys []row
+	for g := 1; g <= groupCount+1; g++ {
+		groups = append(groups, row{"id": g, "project_id": 1, "signature": fmt.Sprint("stable:", g), "title": "SIGSEGV in " + strings.Join(frames(g)[:3], " ← "),
+			"signal": signalOf(g), "first_seen": 0, "last_seen": 0})
+		keys = append(keys, row{"project_id": 1, "signature": fmt.Sprintf("exact:%016x", g), "group_id": g,
+			"chain": `{"exact":"x","class":"SIGSEGV","frames":[{"function":"` + strings.Join(frames(g), `"},{"function":"`) + `"}]}`})
+	}
+	return errors.Join(
+		f.insert("groups", groups, "id BIGINT", "project_id BIGINT", "signature TEXT", "title TEXT", "signal TEXT", "first_seen BIGINT", "last_seen BIGINT"),
+		f.insert("group_signatures", keys, "project_id BIGINT", "signature TEXT", "group_id BIGINT", "chain TEXT"))
+}
+
 // totals writes what is counted of groups.
 func (f *fleet) totals() error {
+	var counts, boxes []row
 	for k, n := range f.counts {
-		if err := f.exec("INSERT INTO group_counts (group_id, day, product, version, signature, count) VALUES ($1, $2, 'box', $3, $4, $5)", k[0], k[1], versionOf(k[2]), fmt.Sprintf("exact:%016x", k[0]), n); err != nil {
-			return err
-		}
+		counts = append(counts, row{"group_id": k[0], "day": k[1], "product": "box", "version": versionOf(k[2]), "signature": fmt.Sprintf("exact:%016x", k[0]), "count": n})
 	}
 	for k, n := range f.boxes {
-		if err := f.exec("INSERT INTO group_devices (group_id, device, signature, count, first_seen, last_seen) VALUES ($1, $2, $3, $4, $5, $5)", k[0], fmt.Sprintf("box%06d", k[1]), fmt.Sprintf("exact:%016x", k[0]), n, db.Milli(today)); err != nil {
+		boxes = append(boxes, row{"group_id": k[0], "device": fmt.Sprintf("box%06d", k[1]), "signature": fmt.Sprintf("exact:%016x", k[0]), "count": n,
+			"first_seen": db.Milli(today), "last_seen": db.Milli(today)})
+	}
+	if err := f.insert("group_counts", counts, "group_id BIGINT", "day BIGINT", "product TEXT", "version TEXT", "signature TEXT", "count BIGINT"); err != nil {
+		return err
+	}
+	for list := range slices.Chunk(boxes, 50_000) {
+		if err := f.insert("group_devices", list, "group_id BIGINT", "device TEXT", "signature TEXT", "count BIGINT", "first_seen BIGINT", "last_seen BIGINT"); err != nil {
 			return err
 		}
 	}
@@ -161,7 +202,7 @@ func (f *fleet) totals() error {
 		`UPDATE groups SET count = coalesce((SELECT sum(count) FROM group_counts c WHERE c.group_id = groups.id), 0), devices = (SELECT count(*) FROM group_devices c WHERE c.group_id = groups.id)`,
 		`UPDATE groups SET first_seen = coalesce((SELECT min(day) FROM group_counts c WHERE c.group_id = groups.id), 0) * 86400000, last_seen = coalesce((SELECT max(day) FROM group_counts c WHERE c.group_id = groups.id), 0) * 86400000,
 first_version = '2.0', last_version = '2.39'`,
-		`INSERT INTO missing (build_id, capture_id, name) SELECT printf('%040x', capture_id % 500), capture_id, 'libfoo.so' FROM results WHERE capture_id % 10 = 0`,
+		`INSERT INTO missing (build_id, capture_id, name) SELECT 'abcdef' || (capture_id / 10 % 50), capture_id, 'libfoo.so' FROM results WHERE capture_id % 10 = 0`,
 		"ANALYZE",
 	} {
 		if err := f.exec(s); err != nil {
@@ -171,21 +212,27 @@ first_version = '2.0', last_version = '2.39'`,
 	return nil
 }
 
-// TestMillion measures each page and searches over a million results. BACKSIGHT_MILLION is the folder of its database, which is
-// made there if it is not there yet (some minutes, 2 GB).
+// TestMillion measures each page and searches over a million results. BACKSIGHT_MILLION is the folder of its database, or the URL of one
+// of PostgreSQL, whose tables are filled if they are not there yet (some minutes, 2 GB).
 func TestMillion(t *testing.T) {
 	dir := os.Getenv("BACKSIGHT_MILLION")
 	if dir == "" {
-		t.Skip("takes minutes, and a clock: set BACKSIGHT_MILLION=DIR")
+		t.Skip("takes minutes, and a clock: set BACKSIGHT_MILLION=DIR or a URL")
 	}
-	path := filepath.Join(dir, "million.db")
-	_, missing := os.Stat(path)
+	path := dir
+	if !strings.Contains(dir, "://") {
+		path = filepath.Join(dir, "million.db")
+	}
 	d, err := db.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if missing != nil {
+	var there int
+	if err := d.Read.QueryRow("SELECT count(*) FROM projects").Scan(&there); err != nil {
+		t.Fatal(err)
+	}
+	if there == 0 {
 		fill(t, d)
 	}
 	now := func() time.Time { return today }

@@ -301,6 +301,9 @@ func (g *group) counted(when int64) []groups.Count {
 
 // bodies appends those that the store does not have.
 func (in *Inbox) bodies(ctx context.Context, list []*waiting) error {
+	if len(list) == 0 {
+		return nil
+	}
 	var bodies []store.Body
 	var of []*waiting
 	has, err := in.db.Read.PrepareContext(ctx, "SELECT 1 FROM blobs WHERE sha256 = $1")

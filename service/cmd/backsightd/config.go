@@ -43,6 +43,7 @@ const roleAll, roleIntake, roleWorker = "all", "intake", "worker"
 // limits are bounds of what the service takes, in bytes where they are no times and counts.
 type limits struct {
 	memory, packed, raw, binary, reserve int64
+	copies                               int64
 	connections                          int
 	childMemory                          int64
 	childTime                            time.Duration
@@ -96,6 +97,7 @@ func (l *limits) flags(f *flag.FlagSet) {
 	f.Int64Var(&l.packed, "max-packed", 20<<20, "take captures of `BYTES`, compressed")
 	f.Int64Var(&l.raw, "max-raw", 100<<20, "and of `BYTES` without compression")
 	f.Int64Var(&l.binary, "max-binary", 2<<30, "take binaries of `BYTES`")
+	f.Int64Var(&l.copies, "binaries-cache", 20<<30, "keep `BYTES` of binaries beside S3, 0 for all")
 	f.Int64Var(&l.reserve, "reserve", 256<<20, "leave `BYTES` of the disk free")
 	f.Int64Var(&l.childMemory, "child-memory", 1<<30, "`BYTES` of memory that a backtrace may take")
 	f.DurationVar(&l.childTime, "child-time", 45*time.Second, "the `TIME` that a backtrace may take")
@@ -124,7 +126,7 @@ func (c *config) check() error {
 		return errors.New("--data DIR is missing: where is what is collected to be kept?")
 	case (c.tls.cert == "") != (c.tls.key == ""):
 		return errors.New("--tls-cert and --tls-key go together")
-	case c.workers < 0, l.connections < 1, min(l.memory, l.packed, l.raw, l.binary, l.childMemory) < 1, l.childTime < time.Second, l.reserve < 0:
+	case c.workers < 0, l.connections < 1, min(l.memory, l.packed, l.raw, l.binary, l.childMemory) < 1, l.childTime < time.Second, min(l.reserve, l.copies) < 0:
 		return errors.New("a bound is not above 0")
 	case (c.shared.database == "") != (c.shared.store == ""):
 		return errors.New("--database and --store go together: nodes that share the one need the other")

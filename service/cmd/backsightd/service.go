@@ -143,7 +143,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	}
 	dir := child.Binaries{Dir: c.path("binaries")}
 	runner := &child.Runner{Exe: exe, Temp: c.path("temp"), Binaries: dir, Sysroots: c.roots(), Memory: c.limits.childMemory, Time: c.limits.childTime}
-	s.binaries = &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary}
+	s.binaries = &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Room: c.limits.copies}
 	s.binaries.Remote, _ = s.store.(binaries.Remote) // the disk is of one node
 	s.workers, err = worker.New(worker.Config{DB: s.db, Store: s.store, Runner: runner, Engine: backsight.Version(), Workers: c.workers, Log: s.log,
 		Node: s.node, Fill: s.binaries.Fill, Observed: s.metrics.backtraced})
