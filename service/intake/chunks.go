@@ -86,7 +86,7 @@ func (s *Server) chunk(r *http.Request, key inbox.Key, device string, b []byte) 
 	defer sp.Close()
 	a := described(r, key, "chunks")
 	a.Device = device
-	_, err = s.take(a, sp)
+	_, err = s.take(r.Context(), a, sp)
 	return err
 }
 

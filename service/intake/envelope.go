@@ -42,7 +42,7 @@ func (s *Server) envelope(w http.ResponseWriter, r *http.Request, key inbox.Key)
 	if err := s.Keys.quota(r.Context(), key, e.a.Device); err != nil {
 		return err
 	}
-	name, err := s.take(e.a, e.capture)
+	name, err := s.take(r.Context(), e.a, e.capture)
 	if err != nil {
 		return err
 	}

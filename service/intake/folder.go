@@ -75,6 +75,6 @@ func (s *Server) file(ctx context.Context, path string, key inbox.Key) error {
 		return err
 	}
 	defer sp.Close()
-	_, err = s.take(&inbox.Arrival{Key: key, Kind: "folder", File: line(filepath.Base(path))}, sp)
+	_, err = s.take(ctx, &inbox.Arrival{Key: key, Kind: "folder", File: line(filepath.Base(path))}, sp)
 	return err
 }

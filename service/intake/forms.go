@@ -61,7 +61,7 @@ func (s *Server) minidump(w http.ResponseWriter, r *http.Request, key inbox.Key)
 		return err
 	}
 	defer sp.Close()
-	name, err := s.take(a, sp)
+	name, err := s.take(r.Context(), a, sp)
 	if err == nil {
 		sayText(w, hyphened(name))
 	}
@@ -125,7 +125,7 @@ func (s *Server) form(r *http.Request, key inbox.Key) (string, error) {
 	if err := s.Keys.quota(r.Context(), key, f.a.Device); err != nil {
 		return "", err
 	}
-	return s.take(f.a, f.dump)
+	return s.take(r.Context(), f.a, f.dump)
 }
 
 // form gathers the parts of a form.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/backsight/backsight/service/db"
 	"github.com/backsight/backsight/service/inbox"
+	"github.com/backsight/backsight/service/tracing"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Bounds of what a sender says of a capture, in bytes.
@@ -33,6 +35,7 @@ type Server struct {
 	Consoles *Consoles
 	Metrics  *Metrics
 	Log      *slog.Logger
+	Tracer   trace.Tracer // nil: none
 
 	messages messages
 	uploads  uploads
@@ -52,6 +55,9 @@ func NewKeys(d *db.DB) *Keys { return &Keys{db: d} }
 
 // Handler has the routes.
 func (s *Server) Handler() http.Handler {
+	if s.Tracer == nil {
+		s.Tracer = tracing.None()
+	}
 	mux := http.NewServeMux()
 	for route, f := range map[string]func(http.ResponseWriter, *http.Request, inbox.Key) error{
 		"POST /api/v1/captures":                                        s.plain,
@@ -79,21 +85,26 @@ func (s *Server) Handler() http.Handler {
 		"PUT /v1/uploads/{upload}":                                     s.putUpload,
 		"POST /v1/uploads/{upload}":                                    s.completeUpload,
 	} {
-		mux.HandleFunc(route, s.handler(f))
+		mux.HandleFunc(route, s.handler(route, f))
 	}
 	return mux
 }
 
 // handler is a handler of whoever shows a key, with a body that must keep coming.
-func (s *Server) handler(f func(http.ResponseWriter, *http.Request, inbox.Key) error) http.HandlerFunc {
+func (s *Server) handler(route string, f func(http.ResponseWriter, *http.Request, inbox.Key) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		r.Body = &coming{r.Body, control}
 		defer control.SetReadDeadline(time.Time{})
+		ctx, span := s.Tracer.Start(r.Context(), "intake "+route)
+		if span.IsRecording() {
+			r = r.WithContext(ctx)
+		}
 		key, err := s.Keys.of(r)
 		if err == nil {
 			err = f(w, r, key)
 		}
+		tracing.End(span, err)
 		if err != nil {
 			s.refuse(w, r, err)
 		}
@@ -143,13 +154,14 @@ func described(r *http.Request, key inbox.Key, kind string) *inbox.Arrival {
 }
 
 // take keeps a body that has arrived.
-func (s *Server) take(a *inbox.Arrival, sp *Spool) (name string, err error) {
+func (s *Server) take(ctx context.Context, a *inbox.Arrival, sp *Spool) (name string, err error) {
 	if sp.size == 0 {
 		return "", wrong("an empty body")
 	}
 	a.Body, a.Packing, a.Size = sp.Body(), sp.Packing, sp.Size
 	if name, err = s.Inbox.Add(a); err == nil {
 		s.Metrics.taken(a.Kind, sp.size)
+		trace.SpanFromContext(ctx).SetAttributes(tracing.Capture(name))
 	}
 	return name, err
 }
@@ -176,7 +188,7 @@ func (s *Server) plain(w http.ResponseWriter, r *http.Request, key inbox.Key) er
 		return err
 	}
 	defer sp.Close()
-	name, err := s.take(a, sp)
+	name, err := s.take(r.Context(), a, sp)
 	if err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func (s *Server) whole(w http.ResponseWriter, r *http.Request, key inbox.Key, al
 		return errors.Join(err, os.Remove(path))
 	}
 	defer sp.Close()
-	name, err := s.take(a, sp)
+	name, err := s.take(r.Context(), a, sp)
 	if err != nil {
 		return err
 	}

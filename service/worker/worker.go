@@ -17,9 +17,11 @@ import (
 	"github.com/backsight/backsight/service/db"
 	"github.com/backsight/backsight/service/packing"
 	"github.com/backsight/backsight/service/store"
+	"github.com/backsight/backsight/service/tracing"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Queues: what has just come, and what is done again behind that.
@@ -55,6 +57,7 @@ type Config struct {
 	Log      *slog.Logger
 	Fill     func(ctx context.Context, ids []string) (fetched int, err error) // fetches binaries of build IDs that others have; nil: nobody has
 	Observed func(took time.Duration, err error)                              // of each capture, may be nil
+	Tracer   trace.Tracer                                                     // nil: none
 }
 
 // Workers do jobs.
@@ -66,6 +69,9 @@ type Workers struct {
 
 // New makes Workers. Start has them begin.
 func New(c Config) (*Workers, error) {
+	if c.Tracer == nil {
+		c.Tracer = tracing.None()
+	}
 	w := &Workers{Config: c, end: func() {}}
 	kinds := river.NewWorkers()
 	if err := errors.Join(river.AddWorkerSafely(kinds, &backtracer{w: w}), river.AddWorkerSafely(kinds, &regrouper{w: w})); err != nil {
@@ -146,7 +152,9 @@ type backtracer struct {
 // Work implements river.Worker.
 func (b *backtracer) Work(ctx context.Context, job *river.Job[Args]) error {
 	began := time.Now()
+	ctx, span := b.w.Tracer.Start(ctx, "job")
 	err := b.w.work(ctx, job, began)
+	tracing.End(span, err)
 	if b.w.Observed != nil {
 		b.w.Observed(time.Since(began), err)
 	}
@@ -158,6 +166,7 @@ func (w *Workers) work(ctx context.Context, job *river.Job[Args], began time.Tim
 	if err != nil || c == nil || c.done && !job.Args.Again || !c.kept {
 		return err // a nil error ends the job: there is nothing to do
 	}
+	trace.SpanFromContext(ctx).SetAttributes(tracing.Capture(c.report))
 	result, err := w.run(ctx, c)
 	var died *child.Died
 	switch {
@@ -211,7 +220,10 @@ func (w *Workers) once(ctx context.Context, c *capture) (child.Result, error) {
 		return child.Result{}, err
 	}
 	defer body.Close()
-	return w.Runner.Run(ctx, body, c.name())
+	ctx, span := w.Tracer.Start(ctx, "child")
+	result, err := w.Runner.Run(ctx, body, c.name())
+	tracing.End(span, err)
+	return result, err
 }
 
 // died counts a death of a capture's child.
@@ -247,7 +259,9 @@ func (w *Workers) body(ctx context.Context, capture int64) (io.ReadCloser, error
 	if err != nil {
 		return nil, err
 	}
+	_, span := w.Tracer.Start(ctx, "store open")
 	stored, err := w.Store.Open(ref)
+	tracing.End(span, err)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type config struct {
 	sysroots          string
 	debuginfod        string
 	watch, syslog     string
-	logs              string
+	logs, otlp        string
 	workers           int
 	limits            limits
 	mail              mail
@@ -74,6 +74,7 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 	f.StringVar(&c.watch, "watch", "", "take captures and binaries that are put into `DIR`")
 	f.StringVar(&c.syslog, "syslog", "", "take consoles as syslog by UDP at `ADDRESS`")
 	f.StringVar(&c.logs, "log", "text", "the form of the log: text, json")
+	f.StringVar(&c.otlp, "otlp", "", "tell the collector at `URL` what is done (http://HOST:4318/v1/traces)")
 	f.IntVar(&c.workers, "workers", runtime.NumCPU(), "backtrace `N` captures at once")
 	c.limits.flags(f)
 	c.mail.flags(f)

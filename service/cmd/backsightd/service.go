@@ -23,7 +23,9 @@ import (
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/intake"
 	"github.com/backsight/backsight/service/store"
+	"github.com/backsight/backsight/service/tracing"
 	"github.com/backsight/backsight/service/worker"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/net/netutil"
 )
 
@@ -42,6 +44,7 @@ type service struct {
 	binaries *binaries.Folder
 	spools   *intake.Spools
 	intake   *intake.Server
+	tracer   trace.Tracer
 	node     string    // its name among others
 	key      inbox.Key // of the first project
 	closers  []func() error
@@ -64,6 +67,9 @@ func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err err
 	if err := s.openShared(ctx); err != nil {
 		return s, err
 	}
+	if err := s.trace(ctx); err != nil {
+		return s, err
+	}
 	if err := clean(c.path("temp")); err != nil {
 		return s, err
 	}
@@ -71,6 +77,26 @@ func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err err
 		return s, err
 	}
 	return s, s.start(ctx)
+}
+
+// trace begins to tell a collector what is done, where there is one.
+func (s *service) trace(ctx context.Context) error {
+	s.tracer = tracing.None()
+	if s.config.otlp == "" {
+		return nil
+	}
+	tracer, stop, err := tracing.Start(ctx, s.config.otlp, backsight.Version(), s.node)
+	if err != nil {
+		return fmt.Errorf("--otlp: %w", err)
+	}
+	s.tracer = tracer
+	s.closers = append(s.closers, func() error {
+		if err := stop(); err != nil {
+			s.log.Warn("traces", "error", err) // what is lost of them is no fault of the service
+		}
+		return nil
+	})
+	return nil
 }
 
 func logger(c *config, w io.Writer) *slog.Logger {
@@ -146,7 +172,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	s.binaries = &binaries.Folder{DB: s.db, Dir: dir, Most: c.limits.binary, Room: c.limits.copies}
 	s.binaries.Remote, _ = s.store.(binaries.Remote) // the disk is of one node
 	s.workers, err = worker.New(worker.Config{DB: s.db, Store: s.store, Runner: runner, Engine: backsight.Version(), Workers: c.workers, Log: s.log,
-		Node: s.node, Fill: s.binaries.Fill, Observed: s.metrics.backtraced})
+		Node: s.node, Fill: s.binaries.Fill, Observed: s.metrics.backtraced, Tracer: s.tracer})
 	if err != nil {
 		return err
 	}
@@ -155,7 +181,7 @@ func (s *service) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, s.stopWorkers)
-	s.inbox = inbox.New(s.db, s.store, s.workers)
+	s.inbox = inbox.New(s.db, tracing.Store{Store: s.store, Tracer: s.tracer}, s.workers)
 	s.closers = append(s.closers, func() error { s.inbox.Close(); return nil })
 	s.spools = intake.NewSpools(c.path("temp"), c.limits.memory/3, c.limits.packed, c.limits.raw)
 	offers, err := intake.NewOffers(s.db)
@@ -173,7 +199,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	consoles := intake.NewConsoles(intake.TakeLog(s.inbox, s.spools), s.log)
 	s.closers = append(s.closers, consoles.Close)
 	s.intake = &intake.Server{DB: s.db, Inbox: s.inbox, Spools: s.spools, Keys: intake.NewKeys(s.db), Partial: partial, Pieces: pieces, Offers: offers, Consoles: consoles,
-		Binaries: s.binaries, Metrics: s.metrics.intake(), Log: s.log}
+		Binaries: s.binaries, Metrics: s.metrics.intake(), Log: s.log, Tracer: s.tracer}
 	return nil
 }
 
