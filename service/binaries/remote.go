@@ -92,6 +92,9 @@ func (f *Folder) lists(ctx context.Context, ids []string) (list []listed, err er
 	return list, rows.Err()
 }
 
+// settles is how long a store may not show yet what it was given: whoever needs that tries again.
+const settles = time.Minute
+
 // fetch fetches a file that is not here, and tells how many that were. What is here and as new as the table says stays.
 func (f *Folder) fetch(ctx context.Context, file listed) (int, error) {
 	if !filepath.IsLocal(file.path) {
@@ -110,7 +113,7 @@ func (f *Folder) fetch(ctx context.Context, file listed) (int, error) {
 	}
 	defer os.Remove(temp.Name()) // of no name any more where all went well
 	err = f.Remote.Get(ctx, remoteName(file.path), temp)
-	if err = errors.Join(err, temp.Close()); errors.Is(err, fs.ErrNotExist) {
+	if err = errors.Join(err, temp.Close()); errors.Is(err, fs.ErrNotExist) && time.Since(file.received) > settles {
 		return 0, nil // it was lost: the report says that it is missing
 	} else if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package binaries_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,7 +34,8 @@ func (b bucket) Get(_ context.Context, name string, to *os.File) error {
 	return err
 }
 
-// TestFill: what one node was given another one fetches once, by its build ID; what was lost is none.
+// TestFill: what one node was given another one fetches once, by its build ID; what a store does not show yet is an error, what was
+// lost is none.
 func TestFill(t *testing.T) {
 	server, err := testdata.Demo.ReadFile("x86_64-threads/modules/usr/bin/server")
 	if err != nil {
@@ -58,6 +60,12 @@ func TestFill(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(b), err)
 	}
 	clear(shared)
+	if _, err := (&binaries.Folder{DB: one.DB, Dir: child.Binaries{Dir: t.TempDir()}, Remote: shared}).Fill(t.Context(), ids); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was given a moment ago and is not there yet: %v", err)
+	}
+	if _, err := one.DB.Write.Exec("UPDATE binaries SET received = 1"); err != nil {
+		t.Fatal(err)
+	}
 	third := &binaries.Folder{DB: one.DB, Dir: child.Binaries{Dir: t.TempDir()}, Remote: shared}
 	if n, err := third.Fill(t.Context(), ids); n != 0 || err != nil {
 		t.Errorf("what was lost: %d, %v", n, err)

@@ -1,17 +1,13 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,78 +108,45 @@ func TestS3Compact(t *testing.T) {
 	}
 }
 
-// TestS3Misbehaves: between client and server stands one that refuses, forgets or cuts short now and then. What Append returns for
-// is there; what it does not is an error.
+// TestS3Misbehaves: between client and server stands one that refuses, forgets, cuts short or is late now and then. What Append returns
+// for is there; what it does not is an error, and so is what cannot be read.
 func TestS3Misbehaves(t *testing.T) {
-	server := s3test.For(t, t.TempDir())
-	var bad atomic.Pointer[string]
-	none := ""
-	bad.Store(&none)
-	proxy := misbehaving(t, server.Address(), &bad)
-	s := openS3(t, s3test.URL(strings.TrimPrefix(proxy.URL, "http://"), "bodies"), nil)
-	set := func(what string) { bad.Store(&what) }
-	set("500 once")
+	proxy := s3test.Before(t, s3test.For(t, t.TempDir()))
+	s := openS3(t, proxy.URL("bodies"), nil)
+	proxy.Set(s3test.FailOnce)
 	refs, err := s.Append(t.Context(), []Body{body("core")})
 	if err != nil {
 		t.Errorf("one answer of 500: %v", err)
 	}
-	for _, how := range []string{"500", "404"} {
-		set(how)
-		if _, err := s.Open(refs[0]); err == nil {
-			t.Errorf("reads that are answered %s", how)
-		}
+	proxy.Set(s3test.Fail)
+	if _, err := s.Open(refs[0]); !errors.Is(err, ErrAway) {
+		t.Errorf("reads that are answered 500: %v", err)
 	}
-	set("500")
 	if _, err := s.Append(t.Context(), []Body{body("other")}); !errors.Is(err, ErrAway) {
 		t.Errorf("answers of 500 only: %v", err)
 	}
-	set("cut")
+	proxy.Set(s3test.Lose)
+	if _, err := s.Open(refs[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reads of what was lost: %v", err)
+	}
+	proxy.Set(s3test.Cut)
 	if r, err := s.Open(refs[0]); err == nil {
 		if b, err := io.ReadAll(r); err == nil {
 			t.Errorf("a read that is cut short gives %q", b)
 		}
 	}
-	set("")
+	proxy.Set(s3test.Never)
+	short, cancel := context.WithTimeout(t.Context(), 2*s3test.Lateness)
+	defer cancel()
+	if _, err := s.Append(short, []Body{body("other")}); !errors.Is(err, ErrAway) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("no answer: %v", err)
+	}
+	proxy.Set(s3test.Late)
+	if _, err := s.Append(t.Context(), []Body{body("late")}); err != nil {
+		t.Errorf("a late answer: %v", err)
+	}
+	proxy.Set(s3test.None)
 	if r, err := s.Open(refs[0]); err != nil || r.Close() != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
-
-// misbehaving is a proxy that does what a text says: answers 500 or 404, for once, cuts answers short.
-func misbehaving(t *testing.T, address string, bad *atomic.Pointer[string]) *httptest.Server {
-	none := ""
-	through := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: address})
-		r.Out.Host = r.In.Host // the signature is of the name that was asked
-	}}
-	through.ModifyResponse = func(r *http.Response) error {
-		if *bad.Load() == "cut" && r.Request.Method == http.MethodGet {
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{io.MultiReader(io.LimitReader(r.Body, r.ContentLength/2), failing{}), r.Body}
-		}
-		return nil
-	}
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { _ = recover() }() // what ReverseProxy cuts an answer short by
-		switch *bad.Load() {
-		case "500 once":
-			bad.Store(&none)
-			http.Error(w, "", http.StatusInternalServerError)
-		case "500":
-			http.Error(w, "", http.StatusInternalServerError)
-		case "404":
-			w.WriteHeader(http.StatusNotFound)
-		default:
-			through.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(proxy.Close)
-	return proxy
-}
-
-// failing is a connection that ends.
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
