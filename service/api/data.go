@@ -35,7 +35,7 @@ func (d *Data) Projects(ctx context.Context) (list []Project, err error) {
 }
 
 // all are the rows of a query.
-func all[T any](ctx context.Context, q *sql.DB, scan func(*sql.Rows, *T) error, query string, args ...any) (list []T, err error) {
+func all[T any](ctx context.Context, q db.Asker, scan func(*sql.Rows, *T) error, query string, args ...any) (list []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

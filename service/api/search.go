@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -64,44 +65,54 @@ func Fields() []string {
 func (d *Data) Search(ctx context.Context, project int64, text string) (*Found, error) {
 	limited, cancel := context.WithTimeout(ctx, searchPatience)
 	defer cancel()
-	found, err := d.search(limited, project, text)
+	var found *Found
+	err := d.db.Looking(limited, func(ask db.Asker) (err error) {
+		found, err = d.search(limited, ask, project, text)
+		return err
+	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("%w: it finds too much; give more letters, or a module, a device, a time", ErrSearch)
 	}
-	return found, err
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // searchPatience is how long a search may take.
 const searchPatience = 3 * time.Second
 
-func (d *Data) search(ctx context.Context, project int64, text string) (*Found, error) {
+func (d *Data) search(ctx context.Context, ask db.Asker, project int64, text string) (*Found, error) {
 	q := query{terms: map[string]string{}}
 	for _, term := range split(text) {
 		if err := q.term(term); err != nil {
 			return nil, err
 		}
 	}
-	from, to, err := d.between(ctx, project, q.after, q.before)
+	from, to, err := between(ctx, ask, project, q.after, q.before)
 	if err != nil {
 		return nil, err
 	}
 	driver := d.driver(&q, project, from, to)
 	bounds := slices.Clone(q.args)
-	source := "(" + driver + ") d CROSS JOIN captures c CROSS JOIN results r WHERE c.id = d.id AND r.capture_id = d.id AND " + d.where(&q, project)
-	out, err := d.found(ctx, source, q.args)
+	source := d.db.Whole(driver) + " CROSS JOIN captures c CROSS JOIN results r WHERE c.id = d.id AND r.capture_id = d.id AND " + d.where(&q, project)
+	out, err := d.found(ctx, ask, source, q.args)
 	if err != nil {
 		return nil, searched(err)
 	}
+	if len(q.terms)+min(1, len(q.words))+min(1, len(q.address)) == 1 {
+		return out, nil
+	}
 	var looked int64
-	if err := d.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+driver+") d", bounds...).Scan(&looked); err != nil {
+	if err := ask.QueryRowContext(ctx, "SELECT count(*) FROM ("+driver+") d", bounds...).Scan(&looked); err != nil {
 		return nil, searched(err)
 	}
-	out.Partial = looked == maxLooked && len(q.terms)+min(1, len(q.words))+min(1, len(q.address)) > 1
+	out.Partial = looked == maxLooked
 	return out, nil
 }
 
 // between are the numbers of captures between two times: numbers and times of receipt rise together, but for those that came at once.
-func (d *Data) between(ctx context.Context, project, after, before int64) (from, to int64, err error) {
+func between(ctx context.Context, ask db.Asker, project, after, before int64) (from, to int64, err error) {
 	const slack = 5000
 	to = 1<<62 - 1
 	for _, end := range []struct {
@@ -111,7 +122,7 @@ func (d *Data) between(ctx context.Context, project, after, before int64) (from,
 		if end.at == 0 {
 			continue
 		}
-		err = d.db.Read.QueryRowContext(ctx, "SELECT id FROM captures WHERE project_id = $1 AND received >= $2 ORDER BY received LIMIT 1", project, end.at).Scan(end.to)
+		err = ask.QueryRowContext(ctx, "SELECT id FROM captures WHERE project_id = $1 AND received >= $2 ORDER BY received LIMIT 1", project, end.at).Scan(end.to)
 		if errors.Is(err, sql.ErrNoRows) {
 			*end.to = 1<<62 - 1
 		} else if err != nil {
@@ -183,47 +194,53 @@ func (d *Data) where(q *query, project int64) string {
 	return strings.Join(list, " AND ")
 }
 
+// hit is a capture that was found, and its group.
+type hit struct {
+	ID    int64 `json:"id"`
+	Group int64 `json:"-"`
+}
+
 // found are the last captures of a source, and the groups of more of them.
-func (d *Data) found(ctx context.Context, source string, args []any) (*Found, error) {
-	out := &Found{}
-	ordered := fmt.Sprintf(" ORDER BY d.id DESC LIMIT $%d", len(args)+1)
-	var err error
-	if out.Captures, err = all(ctx, d.db.Read, scanCapture, "SELECT "+captureColumns+" FROM "+source+ordered, append(slices.Clone(args), maxListed)...); err != nil {
+func (d *Data) found(ctx context.Context, ask db.Asker, source string, args []any) (*Found, error) {
+	hits, err := all(ctx, ask, func(r *sql.Rows, h *hit) error { return r.Scan(&h.ID, &h.Group) },
+		fmt.Sprintf("SELECT d.id, r.group_id FROM %s ORDER BY d.id DESC LIMIT %d", source, maxGrouped), args...)
+	if err != nil {
 		return nil, err
 	}
-	if len(out.Captures) < maxListed { // all there are
-		return out, d.groupsOf(ctx, out)
+	list, err := db.Rows(hits[:min(len(hits), maxListed)])
+	if err != nil {
+		return nil, err
 	}
-	out.Groups, err = all(ctx, d.db.Read, scanBrief, "SELECT g.id, g.title, count(*) AS n FROM (SELECT r.group_id AS id FROM "+source+ordered+
-		") f JOIN groups g ON g.id = f.id GROUP BY g.id ORDER BY n DESC, g.id LIMIT 50", append(slices.Clone(args), maxGrouped)...)
-	for _, g := range out.Groups {
-		out.Looked += g.Count
+	out := &Found{Looked: int64(len(hits))}
+	out.Captures, err = all(ctx, ask, scanCapture, "SELECT "+captureColumns+" FROM "+d.db.Table("$1", "id BIGINT")+
+		" CROSS JOIN captures c CROSS JOIN results r WHERE c.id = list.id AND r.capture_id = list.id ORDER BY list.id DESC", list)
+	if err == nil {
+		out.Groups, err = d.groupsOf(ctx, ask, hits)
 	}
 	return out, err
 }
 
-func scanBrief(r *sql.Rows, g *Brief) error { return r.Scan(&g.ID, &g.Title, &g.Count) }
-
-// groupsOf are the groups of captures that are all listed.
-func (d *Data) groupsOf(ctx context.Context, out *Found) error {
-	of := map[int64]int{}
-	for _, c := range out.Captures {
-		i, ok := of[c.Group]
-		if !ok {
-			i = len(out.Groups)
-			of[c.Group] = i
-			g := Brief{ID: c.Group}
-			if err := d.db.Read.QueryRowContext(ctx, "SELECT title FROM groups WHERE id = $1", c.Group).Scan(&g.Title); err != nil {
-				return err
-			}
-			out.Groups = append(out.Groups, g)
-		}
-		out.Groups[i].Count++
-		out.Looked++
+// groupsOf are the groups that most of what was found is of.
+func (d *Data) groupsOf(ctx context.Context, ask db.Asker, hits []hit) ([]Brief, error) {
+	counts := map[int64]int64{}
+	for _, h := range hits {
+		counts[h.Group]++
 	}
-	slices.SortStableFunc(out.Groups, func(a, b Brief) int { return int(b.Count - a.Count) })
-	return nil
+	var list []Brief
+	for id, n := range counts {
+		list = append(list, Brief{ID: id, Count: n})
+	}
+	slices.SortFunc(list, func(a, b Brief) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID)) })
+	list = list[:min(len(list), maxListed)]
+	rows, err := db.Rows(list)
+	if err != nil {
+		return nil, err
+	}
+	return all(ctx, ask, scanBrief, "SELECT g.id, g.title, list.count FROM "+d.db.Table("$1", "id BIGINT", "count BIGINT")+
+		" CROSS JOIN groups g WHERE g.id = list.id ORDER BY list.count DESC, g.id", rows)
 }
+
+func scanBrief(r *sql.Rows, g *Brief) error { return r.Scan(&g.ID, &g.Title, &g.Count) }
 
 // ErrSearch says that a search cannot be understood.
 var ErrSearch = errors.New("this search cannot be understood")

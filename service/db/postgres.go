@@ -92,6 +92,9 @@ func pgPool(url string, most int, reads bool) (*sql.DB, error) {
 	}
 	if reads {
 		c.RuntimeParams["default_transaction_read_only"] = "on"
+		// How much a search finds depends on its words: a plan that is kept for any word walks all captures (a million: seconds).
+		c.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+		c.RuntimeParams["jit"] = "off" // compiling takes longer than what pages ask
 	}
 	db := sql.OpenDB(plainConnector{stdlib.GetConnector(*c)})
 	db.SetMaxOpenConns(most)

@@ -20,9 +20,12 @@ func (d *DB) Table(parameter string, columns ...string) string {
 	return "(SELECT " + strings.Join(fields, ", ") + " FROM json_each(" + parameter + ")) AS list"
 }
 
-// Rows are a list of structures, whose fields in JSON are the columns, as the parameter of a Table. PostgreSQL refuses U+0000 in
-// their texts: see PlainText.
-func Rows(list any) (string, error) {
+// Rows are structures, whose fields in JSON are the columns, as the parameter of a Table. PostgreSQL refuses U+0000 in their texts:
+// see PlainText.
+func Rows[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		return "[]", nil
+	}
 	b, err := json.Marshal(list)
 	return string(b), err
 }

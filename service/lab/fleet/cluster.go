@@ -32,7 +32,7 @@ type Cluster struct {
 // Kills has a fleet of so many devices send to all nodes while random ones are killed at random moments, and tells what became of
 // what was acknowledged.
 func (c *Cluster) Kills(ctx context.Context, kills, devices int, within time.Duration, database, bodies string) (o Outcome, err error) {
-	c.up = make([]*Service, c.Nodes)
+	c.up, c.Fleet.Offers = make([]*Service, c.Nodes), true
 	defer func() { err = errors.Join(err, c.end()) }()
 	for n := range c.up {
 		if c.up[n], err = c.Start(n); err != nil {
@@ -40,6 +40,9 @@ func (c *Cluster) Kills(ctx context.Context, kills, devices int, within time.Dur
 		}
 	}
 	c.told()
+	if err := KnownIn(ctx, "pgx", database, offeredKey); err != nil {
+		return o, err
+	}
 	sending, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -121,6 +124,9 @@ func (c *Cluster) look(ctx context.Context, database, bodies string, o *Outcome)
 	}
 	o.Refused = c.Fleet.refused
 	acked, _ := c.Fleet.acknowledged()
+	if err := c.Fleet.offers(ctx, d.Read, o); err != nil {
+		return err
+	}
 	return results(ctx, d, s, acked, o)
 }
 

@@ -100,6 +100,9 @@ type Fleet struct {
 	// Symbols has each tenth capture be followed by a symbol file; symbols are those that were acknowledged.
 	Symbols bool
 	symbols []int64
+	// Offers has each capture be followed by an offer of a crash that is known; offered are those that were answered with 2xx.
+	Offers  bool
+	offered atomic.Int64
 }
 
 // New makes a fleet that sends so many captures.
@@ -133,6 +136,7 @@ func (f *Fleet) device(ctx context.Context, pause time.Duration) {
 		for ctx.Err() == nil {
 			if f.send(ctx, n) {
 				f.sendSymbols(ctx, n)
+				f.sendOffer(ctx, n)
 				break
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -170,6 +174,32 @@ func (f *Fleet) sendSymbols(ctx context.Context, n int64) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.symbols = append(f.symbols, n)
+	}
+}
+
+// offeredKey is the signature of crashes that are offered.
+const offeredKey = "ab"
+
+// sendOffer offers a crash, once: what is not answered may be counted or not.
+func (f *Fleet) sendOffer(ctx context.Context, n int64) {
+	urls := f.urls.Load()
+	if !f.Offers || urls == nil {
+		return
+	}
+	url := (*urls)[rand.IntN(len(*urls))]
+	text := fmt.Sprintf(`{"stable":%q,"device":"box%d","version":"1.%d"}`, offeredKey, n%50, n%3)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.Replace(url, "captures", "offers", 1), strings.NewReader(text))
+	if err != nil {
+		return
+	}
+	resp, err := f.client.Do(r)
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // its status is all
+	_ = resp.Body.Close()
+	if f.answered(resp); resp.StatusCode/100 == 2 {
+		f.offered.Add(1)
 	}
 }
 

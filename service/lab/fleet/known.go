@@ -22,13 +22,28 @@ func KnownIn(ctx context.Context, driver, source, key string) error {
 		return err
 	}
 	defer d.Close()
-	for _, q := range []string{
-		"INSERT INTO groups (id, project_id, signature, title, kept, count, first_seen, last_seen) VALUES (1000000, 1, 'stable:" + key + "', 'known', 50, 1000000000, 0, 0)",
-		"INSERT INTO group_signatures (project_id, signature, group_id) VALUES (1, 'stable:" + key + "', 1000000)",
-	} {
-		if _, err := d.ExecContext(ctx, q); err != nil {
-			return err
-		}
+	const group = "INSERT INTO groups (id, project_id, signature, title, kept, count, first_seen, last_seen) VALUES ($1, 1, $2, 'known', 50, $3, 0, 0)"
+	_, err = d.ExecContext(ctx, group, knownGroup, "stable:"+key, knownCount)
+	if err == nil {
+		_, err = d.ExecContext(ctx, "INSERT INTO group_signatures (project_id, signature, group_id) VALUES (1, $1, $2)", "stable:"+key, knownGroup)
+	}
+	return err
+}
+
+// The group of Known, and how many crashes it has: of so many nobody asks for a body.
+const knownGroup, knownCount = 1_000_000, 1_000_000_000
+
+// offers looks whether all offers are counted that were answered: in the group, in its days and of its devices.
+func (f *Fleet) offers(ctx context.Context, d *sql.DB, o *Outcome) error {
+	o.Offered = f.offered.Load()
+	const read = `SELECT count - $2, (SELECT coalesce(sum(count), 0) FROM group_counts WHERE group_id = g.id),
+		(SELECT coalesce(sum(count), 0) FROM group_devices WHERE group_id = g.id) FROM groups g WHERE id = $1`
+	var days, devices int64
+	if err := d.QueryRowContext(ctx, read, knownGroup, knownCount).Scan(&o.Counted, &days, &devices); err != nil {
+		return err
+	}
+	if o.Counted < o.Offered || days != o.Counted || devices != o.Counted {
+		o.Lost = append(o.Lost, fmt.Sprintf("offers: %d answered, counted %d, on days %d, of devices %d", o.Offered, o.Counted, days, devices))
 	}
 	return nil
 }

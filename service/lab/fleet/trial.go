@@ -39,11 +39,15 @@ type Outcome struct {
 	Lost                                    []string // what was acknowledged and has no result, or is another body
 	Slowest                                 time.Duration
 	Refused                                 map[string]int // answers other than 2xx, where they were counted
+	Offered, Counted                        int64          // offers that were answered with 2xx, and crashes that were counted by any
 }
 
 func (o *Outcome) String() string {
 	text := fmt.Sprintf("%d ends, %d captures and %d symbol files acknowledged, %d captures, %d results, %d lost; slowest start %v", o.Ends, o.Acked,
 		o.Symbols, o.Captures, o.Results, len(o.Lost), o.Slowest)
+	if o.Offered > 0 {
+		text += fmt.Sprintf("; %d offers answered, %d counted", o.Offered, o.Counted)
+	}
 	if len(o.Refused) > 0 {
 		text += fmt.Sprint("; refused: ", o.Refused)
 	}
