@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/backsight/backsight/service/db"
 	"github.com/backsight/backsight/service/inbox"
 	"github.com/backsight/backsight/service/packing"
 )
@@ -23,28 +24,53 @@ import (
 // Bounds of uploads that go on later: how many, and for how long.
 const maxPartial, partialTime = 10_000, 24 * time.Hour
 
-// Partial keeps what has come of uploads that go on later.
+// Partial keeps what has come of uploads that go on later: in files, or in the database where several nodes share that, so that each
+// part may come to another node.
 type Partial struct {
 	dir string
+	db  *db.DB // nil: files
 	mu  sync.Mutex
-	use map[string]bool // those that somebody sends
+	use map[string]bool // files that somebody sends
 }
 
-// NewPartial keeps them in a folder.
-func NewPartial(dir string) (*Partial, error) {
+// NewPartial keeps them in a folder, or in a database that is shared.
+func NewPartial(d *db.DB, dir string) (*Partial, error) {
+	if d.Postgres() {
+		return &Partial{db: d}, nil
+	}
 	return &Partial{dir: dir, use: map[string]bool{}}, os.MkdirAll(dir, 0o700)
 }
 
-var errInUse = &answer{http.StatusConflict, "it is being sent"}
-
-// path is where an upload of a key is, whatever its sender calls it.
-func (p *Partial) path(key inbox.Key, id string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", key.Key, id))
-	return filepath.Join(p.dir, hex.EncodeToString(sum[:]))
+// unwhole is an upload that goes on later.
+type unwhole interface {
+	// told is how many bytes its sender has been told to have arrived.
+	told(ctx context.Context) (int64, error)
+	// add keeps a part behind the bytes that there are, and tells how many there are then. What came of a part that was cut short
+	// counts, nothing of one that is too large.
+	add(ctx context.Context, size int64, part io.Reader) (int64, error)
+	// all reads the first bytes.
+	all(ctx context.Context, size int64) io.Reader
+	remove(ctx context.Context) error
+	end()
 }
 
-// begin opens an upload for its sender alone.
-func (p *Partial) begin(path string) (*os.File, error) {
+var (
+	errInUse   = &answer{http.StatusConflict, "it is being sent"}
+	errPartial = &answer{http.StatusServiceUnavailable, "too many uploads are not whole"}
+)
+
+// name is what an upload of a key is kept under, whatever its sender calls it.
+func (p *Partial) name(key inbox.Key, id string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", key.Key, id))
+	return hex.EncodeToString(sum[:])
+}
+
+// begin opens an upload for its sender.
+func (p *Partial) begin(ctx context.Context, name string) (unwhole, error) {
+	if p.db != nil {
+		return p.row(ctx, name)
+	}
+	path := filepath.Join(p.dir, name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.use[path] {
@@ -52,25 +78,38 @@ func (p *Partial) begin(path string) (*os.File, error) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		if list, _ := os.ReadDir(p.dir); len(list) >= maxPartial {
-			return nil, &answer{http.StatusServiceUnavailable, "too many uploads are not whole"}
+			return nil, errPartial
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		p.use[path] = true
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	p.use[path] = true
+	return &uploadFile{f, p}, nil
 }
 
-func (p *Partial) end(path string, f *os.File) {
-	_ = f.Close() // what has come is asked for again
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.use, path)
+// size is how many bytes there are of an upload, which may be none.
+func (p *Partial) size(ctx context.Context, name string) (int64, error) {
+	if p.db != nil {
+		return (&uploadRows{p.db, name}).told(ctx)
+	}
+	f, err := os.Open(filepath.Join(p.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	size, err := (&uploadFile{f, p}).told(ctx)
+	return size, errors.Join(err, f.Close())
 }
 
 // Sweep removes uploads that nobody has gone on with.
-func (p *Partial) Sweep() error {
+func (p *Partial) Sweep(ctx context.Context) error {
+	if p.db != nil {
+		_, err := p.db.Write.ExecContext(ctx, "DELETE FROM parts WHERE came < $1", db.Milli(time.Now().Add(-partialTime)))
+		return err
+	}
 	list, err := os.ReadDir(p.dir)
 	for _, e := range list {
 		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > partialTime {
@@ -80,14 +119,19 @@ func (p *Partial) Sweep() error {
 	return err
 }
 
-// A part is on the disk before what has arrived is told (lengthSize bytes before the upload say how much that is): power that goes
-// leaves an upload with what was told, or less, and never with zeros between what came before and after.
+// uploadFile is an upload in a file, which has one sender at a time. A part is on the disk before what has arrived is told (lengthSize
+// bytes before the upload say how much that is): power that goes leaves an upload with what was told, or less, and never with zeros
+// between what came before and after.
+type uploadFile struct {
+	f  *os.File
+	of *Partial
+}
+
 const lengthSize = 8
 
-// told is how many bytes of an upload its sender has been told to have arrived.
-func told(f *os.File) (int64, error) {
+func (u *uploadFile) told(context.Context) (int64, error) {
 	var b [lengthSize]byte
-	if _, err := f.ReadAt(b[:], 0); err == io.EOF {
+	if _, err := u.f.ReadAt(b[:], 0); err == io.EOF {
 		return 0, nil
 	} else if err != nil {
 		return 0, err
@@ -95,30 +139,40 @@ func told(f *os.File) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(b[:])), nil
 }
 
+func (u *uploadFile) add(_ context.Context, size int64, part io.Reader) (int64, error) {
+	n, err := io.Copy(io.NewOffsetWriter(u.f, lengthSize+size), part)
+	if errors.Is(err, packing.ErrLarge) {
+		return size, err
+	}
+	return size + n, errors.Join(err, u.tell(size+n))
+}
+
 // tell says that so many bytes have arrived.
-func tell(f *os.File, size int64) error {
-	if err := f.Sync(); err != nil {
+func (u *uploadFile) tell(size int64) error {
+	if err := u.f.Sync(); err != nil {
 		return err
 	}
-	_, err := f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(size)), 0)
+	_, err := u.f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(size)), 0)
 	return err
 }
 
-// add writes a part behind the bytes that there are, and tells how many there are then. What came of a part that was cut short counts.
-func add(f *os.File, size int64, part io.Reader) (int64, error) {
-	n, err := io.Copy(io.NewOffsetWriter(f, lengthSize+size), part)
-	return size + n, errors.Join(err, tell(f, size+n))
+func (u *uploadFile) all(_ context.Context, size int64) io.Reader {
+	return io.NewSectionReader(u.f, lengthSize, size)
+}
+
+func (u *uploadFile) remove(context.Context) error { return os.Remove(u.f.Name()) }
+
+func (u *uploadFile) end() {
+	_ = u.f.Close() // what has come is asked for again
+	u.of.mu.Lock()
+	defer u.of.mu.Unlock()
+	delete(u.of.use, u.f.Name())
 }
 
 // arrived tells how many bytes of an upload there are (Upload-Offset).
 func (s *Server) arrived(w http.ResponseWriter, r *http.Request, key inbox.Key) error {
-	var size int64
-	f, err := os.Open(s.Partial.path(key, r.PathValue("id")))
-	if err == nil {
-		size, err = told(f)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	size, err := s.Partial.size(r.Context(), s.Partial.name(key, r.PathValue("id")))
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Upload-Offset", strconv.FormatInt(size, 10))
@@ -133,13 +187,12 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 	if err != nil {
 		return err
 	}
-	path := s.Partial.path(key, r.PathValue("id"))
-	f, err := s.Partial.begin(path)
+	u, err := s.Partial.begin(r.Context(), s.Partial.name(key, r.PathValue("id")))
 	if err != nil {
 		return err
 	}
-	defer s.Partial.end(path, f)
-	size, err := told(f)
+	defer u.end()
+	size, err := u.told(r.Context())
 	if err != nil {
 		return err
 	}
@@ -151,7 +204,7 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 	if total >= 0 {
 		most = total
 	}
-	if size, err = add(f, size, packing.Bounded(r.Body, most-offset)); err != nil {
+	if size, err = u.add(r.Context(), size, packing.Bounded(r.Body, most-offset)); err != nil {
 		return err
 	}
 	if size < total {
@@ -159,7 +212,7 @@ func (s *Server) resumed(w http.ResponseWriter, r *http.Request, key inbox.Key) 
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	return s.whole(w, r, key, io.NewSectionReader(f, lengthSize, size), path)
+	return s.whole(w, r, key, u, size)
 }
 
 // extent reads where a part belongs.
@@ -183,22 +236,23 @@ func extent(r *http.Request, most int64) (offset, total int64, err error) {
 }
 
 // whole makes an upload a capture.
-func (s *Server) whole(w http.ResponseWriter, r *http.Request, key inbox.Key, all io.Reader, path string) error {
+func (s *Server) whole(w http.ResponseWriter, r *http.Request, key inbox.Key, u unwhole, size int64) error {
 	a := described(r, key, "upload")
 	a.ID = line(r.PathValue("id"))
 	if err := s.Keys.quota(r.Context(), key, a.Device); err != nil {
 		return err
 	}
-	sp, err := s.Spools.Read(context.WithoutCancel(r.Context()), all, "")
+	ctx := context.WithoutCancel(r.Context())
+	sp, err := s.Spools.Read(ctx, u.all(ctx, size), "")
 	if err != nil {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(err, u.remove(ctx))
 	}
 	defer sp.Close()
 	name, err := s.take(r.Context(), a, sp)
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil {
+	if err := u.remove(ctx); err != nil {
 		return err
 	}
 	say(w, http.StatusCreated, map[string]string{"id": name})

@@ -90,8 +90,8 @@ func (s *service) keep(ctx context.Context) error {
 	go s.every(ctx, 10*time.Second, "notifications", s.only("notifications", teller.Tell))
 	go s.every(ctx, time.Hour, "retention", s.only("retention", func(ctx context.Context) error { return retention.Expire(ctx, s.db, time.Now()) }))
 	go s.every(ctx, s.compacts(), "compaction", s.only("compaction", func(ctx context.Context) error { return retention.Compact(ctx, s.db, s.store) }))
-	go s.every(ctx, time.Hour, "partial uploads", func(context.Context) error {
-		return errors.Join(s.intake.Partial.Sweep(), s.intake.Pieces.Sweep())
+	go s.every(ctx, time.Hour, "partial uploads", func(ctx context.Context) error {
+		return errors.Join(s.intake.Partial.Sweep(ctx), s.intake.Pieces.Sweep())
 	})
 	go s.every(ctx, time.Hour, "spikes", s.only("spikes", func(ctx context.Context) error {
 		return s.db.Tx(ctx, func(tx *sql.Tx) error { return groups.Spikes(ctx, tx, time.Now()) })

@@ -188,7 +188,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	partial, err := intake.NewPartial(c.path("partial"))
+	partial, err := intake.NewPartial(s.db, c.path("partial"))
 	if err != nil {
 		return err
 	}
