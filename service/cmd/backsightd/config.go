@@ -24,12 +24,15 @@ type config struct {
 	sysroots          string
 	debuginfod        string
 	watch, syslog     string
-	logs, otlp        string
+	told              told
 	workers           int
 	limits            limits
 	mail              mail
 	oidc              oidc
 }
+
+// told is how others are told what is done: the form of the log, and the URL of a collector of spans, "" for none.
+type told struct{ logs, otlp string }
 
 // pair are the files of a certificate and its key.
 type pair struct{ cert, key string }
@@ -73,8 +76,8 @@ func parse(command string, args []string, stderr io.Writer) (*config, []string, 
 	f.StringVar(&c.debuginfod, "debuginfod", "", "ask the servers at `URLS`, with blanks between them, for missing binaries")
 	f.StringVar(&c.watch, "watch", "", "take captures and binaries that are put into `DIR`")
 	f.StringVar(&c.syslog, "syslog", "", "take consoles as syslog by UDP at `ADDRESS`")
-	f.StringVar(&c.logs, "log", "text", "the form of the log: text, json")
-	f.StringVar(&c.otlp, "otlp", "", "tell the collector at `URL` what is done (http://HOST:4318/v1/traces)")
+	f.StringVar(&c.told.logs, "log", "text", "the form of the log: text, json")
+	f.StringVar(&c.told.otlp, "otlp", "", "tell the collector at `URL` what is done (http://HOST:4318/v1/traces)")
 	f.IntVar(&c.workers, "workers", runtime.NumCPU(), "backtrace `N` captures at once")
 	c.limits.flags(f)
 	c.mail.flags(f)
@@ -133,8 +136,8 @@ func (c *config) check() error {
 		return errors.New("--database and --store go together: nodes that share the one need the other")
 	case !slices.Contains([]string{roleAll, roleIntake, roleWorker}, c.shared.role):
 		return fmt.Errorf("--role %q is none of all, intake, worker", c.shared.role)
-	case c.logs != "text" && c.logs != "json":
-		return fmt.Errorf("--log %q is none of text, json", c.logs)
+	case c.told.logs != "text" && c.told.logs != "json":
+		return fmt.Errorf("--log %q is none of text, json", c.told.logs)
 	}
 	if c.shared.role == roleIntake {
 		c.workers = 0

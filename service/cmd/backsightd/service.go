@@ -82,10 +82,10 @@ func open(ctx context.Context, c *config, stderr io.Writer) (s *service, err err
 // trace begins to tell a collector what is done, where there is one.
 func (s *service) trace(ctx context.Context) error {
 	s.tracer = tracing.None()
-	if s.config.otlp == "" {
+	if s.config.told.otlp == "" {
 		return nil
 	}
-	tracer, stop, err := tracing.Start(ctx, s.config.otlp, backsight.Version(), s.node)
+	tracer, stop, err := tracing.Start(ctx, s.config.told.otlp, backsight.Version(), s.node)
 	if err != nil {
 		return fmt.Errorf("--otlp: %w", err)
 	}
@@ -100,7 +100,7 @@ func (s *service) trace(ctx context.Context) error {
 }
 
 func logger(c *config, w io.Writer) *slog.Logger {
-	if c.logs == "json" {
+	if c.told.logs == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
