@@ -84,6 +84,9 @@ func (l *loader) measure(what string, nodes []*fleet.Service, devices, each int,
 		return err
 	})
 	cost := taken(nodes, l.postgres).minus(before)
+	if len(took) == 0 {
+		return err
+	}
 	slices.Sort(took)
 	at := func(p float64) time.Duration { return took[int(p*float64(len(took)-1))].Round(time.Millisecond) }
 	most := 0

@@ -225,6 +225,10 @@ func seen(ctx context.Context, d *sql.DB) (l seenBy, err error) {
 
 // tell says what was, beside what the model says: each device offers once a minute, each offer that is counted is a row.
 func (s *simulation) tell(long, model float64, cost account, pg seenBy) {
+	if len(s.took) == 0 {
+		fmt.Println("no device had its turn")
+		return
+	}
 	slices.Sort(s.took)
 	at := func(p float64) time.Duration { return s.took[int(p*float64(len(s.took)-1))].Round(time.Millisecond) }
 	fmt.Printf("offers a second: %.0f, by the model %.0f; the latest %v behind its device\n", float64(len(s.took))/long, model, s.late.Round(time.Millisecond))
