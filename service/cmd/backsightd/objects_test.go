@@ -40,7 +40,7 @@ func TestObjects(t *testing.T) {
 	if resp := put(3); resp.StatusCode != http.StatusCreated {
 		t.Errorf("a store that loses reads: %s", resp.Status)
 	}
-	s.eventually(t, 1, "SELECT count(*) FROM river_job WHERE state = 'retryable'")
+	s.eventually(t, 1, "SELECT count(*) FROM river_job WHERE state <> 'completed' AND errors IS NOT NULL")
 	proxy.Set(s3test.None)
 	s.eventually(t, 2, "SELECT count(*) FROM results")
 	s.eventually(t, 2, "SELECT count(*) FROM captures")
