@@ -18,12 +18,6 @@ type Count struct {
 // msDay is a day in milliseconds.
 const msDay = 24 * 60 * 60 * 1000
 
-// Counted counts crashes of a group that is known, of which no body was sent.
-func Counted(ctx context.Context, tx *sql.Tx, c Count) error {
-	_, err := counted(ctx, tx, c)
-	return err
-}
-
 // counted changes all that is counted of a group, and tells whether that has come back.
 func counted(ctx context.Context, tx *sql.Tx, c Count) (regressed bool, err error) {
 	device, err := countDevice(ctx, tx, c)

@@ -183,7 +183,7 @@ func TestCounted(t *testing.T) {
 	a := f.crash("box1", "2.1", day, "1", "a", "pack", "main")
 	for _, device := range []string{"box1", "box2", "box2"} {
 		f.tx(func(tx *sql.Tx) error {
-			return groups.Counted(t.Context(), tx, groups.Count{Project: 1, Group: a.Group, Signature: "exact:1111111111111111", Device: device, Version: "2.1", When: day, N: 5})
+			return groups.Offered(t.Context(), f.db, tx, []groups.Count{{Project: 1, Group: a.Group, Signature: "exact:1111111111111111", Device: device, Version: "2.1", When: day, N: 5}})
 		})
 	}
 	if got := f.one("SELECT count || ' ' || devices FROM groups"); got != "16 2" {
@@ -274,7 +274,7 @@ func TestSpikes(t *testing.T) {
 	rising := f.crash("box1", "1", day, "2", "b", "g", "main").Group
 	count := func(group, when, n int64) {
 		f.tx(func(tx *sql.Tx) error {
-			return groups.Counted(t.Context(), tx, groups.Count{Project: 1, Group: group, Signature: "x", When: when, N: n})
+			return groups.Offered(t.Context(), f.db, tx, []groups.Count{{Project: 1, Group: group, Signature: "x", When: when, N: n}})
 		})
 	}
 	for i := range int64(7) {
