@@ -56,3 +56,48 @@ func TestAsOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// TestSigns: a line is for whom it has signs: phrases anywhere, words only where one begins, and what looks closer at the line.
+func TestSigns(t *testing.T) {
+	const trace, register, dump = 1, 2, 4
+	digits := func(line []byte, at int) bool { return at+4 < len(line) && line[at+4] >= '0' && line[at+4] <= '9' }
+	signs := NewSigns(
+		[]Sign{{Text: "Call Trace:", For: trace}, {Text: "Trace", For: dump}},
+		[]Sign{{Text: "pc", Word: true, For: register}, {Text: "sp: ", Also: digits, For: register}},
+	)
+	for line, want := range map[string]uint8{
+		"": 0, "p": 0, "a line": 0, "[ 1.0] Call Trace:": trace | dump, "Call Trac": 0, "a Trace": dump, "pc 1": register, "x pc": register, "_pc": register,
+		"ipc 1": 0, "3pc": 0, "sp: 1": register, "sp: x": 0, "sp: ": 0, "sp: x sp: 2 Trace": register | dump,
+	} {
+		if got := signs.In([]byte(line)); got != want {
+			t.Errorf("%q: %b, not %b", line, got, want)
+		}
+	}
+}
+
+// TestSignsAsContains: phrases are found as strings.Contains finds them, wherever they stand.
+func TestSignsAsContains(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	word := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "ab :"[r.IntN(4)]
+		}
+		return string(b)
+	}
+	for range 2000 {
+		var list []Sign
+		for i := range 5 {
+			list = append(list, Sign{Text: word(2 + r.IntN(4)), For: 1 << i})
+		}
+		line, want := word(r.IntN(20)), uint8(0)
+		for _, s := range list {
+			if strings.Contains(line, s.Text) {
+				want |= s.For
+			}
+		}
+		if got := NewSigns(list).In([]byte(line)); got != want {
+			t.Fatalf("%v in %q: %b, not %b", list, line, got, want)
+		}
+	}
+}
