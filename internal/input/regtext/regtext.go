@@ -35,8 +35,8 @@ type Value struct {
 // Vocabulary has the names that mean something.
 type Vocabulary struct {
 	names map[string]string
-	// lengths are those of names that begin with a letter: bit n for n bytes.
-	lengths [1 << 8]uint32
+	// lengths are those of names by the two letters that they begin with: bit n for n bytes.
+	lengths [beginnings]uint32
 }
 
 // status are registers that say why a fault happened, by the names that reports have for
@@ -84,9 +84,17 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		}
 	}
 	for n := range v.names {
-		v.lengths[n[0]] |= 1 << len(n)
+		v.lengths[beginning(n)] |= 1 << len(n)
 	}
 	return v
+}
+
+// beginnings is how many beginnings of names are told apart.
+const beginnings = 1 << 10
+
+// beginning is a number for the two letters that a word begins with, whatever their case.
+func beginning[T string | []byte](word T) int {
+	return (int(word[0]|0x20)<<5 ^ int(word[1]|0x20)) % beginnings
 }
 
 // IsStatus tells whether a Value's name is that of a fault status register.
@@ -188,7 +196,7 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 		if more = len(words) > first; more {
 			part, rest, more = strings.Cut(rest, "/")
 		}
-		if n := v.register(part); n != "" {
+		if n := registerOf(v, part); n != "" {
 			return n, end
 		}
 	}
@@ -206,7 +214,7 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 const maxName = 24
 
 // numbered tells whether a word may be a register's name with a zero in front of the number: r07.
-func numbered(word string) bool { return len(word) == 3 && word[1] == '0' }
+func numbered[T string | []byte](word T) bool { return len(word) == 3 && word[1] == '0' }
 
 func lowered(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
@@ -215,16 +223,16 @@ func lowered(c byte) byte {
 	return c
 }
 
-// register is the register that a word names, "" for none.
-func (v *Vocabulary) register(word string) string {
-	for word != "" && word[0] == '_' {
+// registerOf is the register that a word names, "" for none.
+func registerOf[T string | []byte](v *Vocabulary, word T) string {
+	for len(word) > 0 && word[0] == '_' {
 		word = word[1:]
 	}
-	if word == "" || len(word) > maxName || v.lengths[lowered(word[0])]&(1<<len(word)) == 0 && !numbered(word) {
+	if len(word) < 2 || len(word) > maxName || v.lengths[beginning(word)]&(1<<len(word)) == 0 && !numbered(word) {
 		return ""
 	}
 	var lower [maxName]byte
-	for i := range word {
+	for i := range len(word) {
 		lower[i] = lowered(word[i])
 	}
 	n, ok := v.names[string(lower[:len(word)])]
@@ -363,14 +371,14 @@ func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20
 
 func isWord(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
-func wordEnd(line string, at int) int {
+func wordEnd[T string | []byte](line T, at int) int {
 	for at < len(line) && isWord(line[at]) {
 		at++
 	}
 	return at
 }
 
-func skipSpaces(line string, at int) int {
+func skipSpaces[T string | []byte](line T, at int) int {
 	for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
 		at++
 	}

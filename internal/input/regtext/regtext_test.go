@@ -2,10 +2,12 @@ package regtext
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // vocabulary knows registers as ARM and RISC-V name them.
@@ -113,4 +115,38 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("%d words", len(r.Words))
 		}
 	})
+}
+
+// TestSigns: each line in which Line finds a register that is enough, or two of any name, has a sign.
+func TestSigns(t *testing.T) {
+	v := vocabulary()
+	enough := func(name string) bool { return name == "pc" }
+	list := v.Signs(enough)
+	for i := range list {
+		list[i].For = 1
+	}
+	signs := phrases.NewSigns(list)
+	for _, line := range []string{"PC: 1", "at pc=12", "lr 0x1 sp 0x2", "a device's pc [R15] = 8000b1d", "r3/a4:  0x20000648", "R   0: 00000000", "x _pc (address): 1",
+		"HARD FAULT at 12345678", "pc" + strings.Repeat(" ", 300) + "0x12345678"} {
+		if signs.In([]byte(line)) == 0 {
+			t.Errorf("%q has no sign", line)
+		}
+	}
+	for _, line := range []string{"", "pc", "ipc: 1", "pc: x", "pc is here", "a sp 0x1234", "xpc 12345678", "pc 1234"} {
+		if signs.In([]byte(line)) != 0 {
+			t.Errorf("%q has a sign", line)
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	pieces := []string{"pc", "SP", "r3", "R 4", "lr/ra", "mcause", " ", " ", ":", " = ", "0x12", "12345678", "4", "(r15)", "[x]", "_", "/", "address", "0010:", "[<", ">]", "- ", "x", "\t", "user "}
+	for range 20_000 {
+		line := ""
+		for range 1 + r.IntN(9) {
+			line += pieces[r.IntN(len(pieces))]
+		}
+		found := v.Line(nil, line)
+		if matters := len(found) > 1 || len(found) == 1 && enough(found[0].Name); matters && signs.In([]byte(line)) == 0 {
+			t.Fatalf("%q has no sign of %v", line, found)
+		}
+	}
 }
