@@ -61,7 +61,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), minidump.Microdump(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := consoles()
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
@@ -80,6 +80,11 @@ func Formats() []input.Format {
 		console.Format(consoles...),
 		rtos.Format(),
 	}
+}
+
+// consoles are the readers of reports in text, in the order in which they are asked.
+func consoles() []console.Reader {
+	return []console.Reader{devicelog.Reader(), espcore.Reader(), minidump.Microdump(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
 }
 
 // ImageFormats are the kinds of executable files, in the order in which they are tried.

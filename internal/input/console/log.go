@@ -28,13 +28,19 @@ type Log struct {
 	nextAt    int    // and where it begins
 	last      string // the last that was asked for
 	lastText  []byte // and what it stands for in the text
-	cut       Line   // what the line in front of behindCut says, which is cutOf
-	cutOf     string
-	behindCut int
+	cut       cut
 	ram       *input.RAM
 	memo      map[any]any
 	forget    func() // gives back the pages of the text that were read; nil: it has none
 	forgotten int    // where the text was read when they were
+	telling
+}
+
+// cut is a line whose message was asked for.
+type cut struct {
+	says   Line
+	of     string
+	behind int // the line behind, 0: none was asked for
 }
 
 // forgetEvery is after how many bytes of text the pages are given back.
@@ -102,11 +108,13 @@ func (l *Log) RAM() *input.RAM { return l.ram }
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing. Once ctx has ended, there are no
 // lines.
-func NewLog(ctx context.Context, text []byte) *Log { return newLog(ctx, text, nil) }
+func NewLog(ctx context.Context, text []byte) *Log { return newLog(ctx, text, nil, nil) }
 
-func newLog(ctx context.Context, text []byte, forget func()) *Log {
+// newLog is the log of a text whose lines are looked at for signs; nil: each line is taken to have one.
+func newLog(ctx context.Context, text []byte, signs *signs, forget func()) *Log {
 	l := &Log{ctx: ctx, text: text, forget: forget}
-	for at := 0; at < len(text); at = l.behind(at) {
+	for at, next := 0, 0; at < len(text); at = next {
+		next = l.behind(at)
 		if l.lines%apart == 0 {
 			if ctx.Err() != nil {
 				break
@@ -114,6 +122,7 @@ func newLog(ctx context.Context, text []byte, forget func()) *Log {
 			l.starts = append(l.starts, at)
 			l.passed(at)
 		}
+		l.look(signs, at, next)
 		l.lines++
 	}
 	return l
@@ -226,15 +235,12 @@ func (l *Log) Line(i int) string {
 	}
 	l.passed(at)
 	l.next, l.nextAt = i+1, l.behind(at)
-	b := l.text[at:l.nextAt]
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
+	b := withoutEnd(l.text[at:l.nextAt])
 	if l.lastText != nil && bytes.Equal(b, l.lastText) { // terminals and pages fill with one line
 		return l.last
 	}
 	l.lastText = b
-	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 && bytes.IndexByte(b, 0xff) < 0 {
+	if isPlain(b) {
 		l.last = string(b)
 	} else {
 		l.last = plain(b)
@@ -243,17 +249,24 @@ func (l *Log) Line(i int) string {
 	return l.last
 }
 
+// withoutEnd is a line without its end.
+func withoutEnd(line []byte) []byte {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// isPlain tells whether a line has no bytes that are left out.
+func isPlain(line []byte) bool {
+	return bytes.IndexByte(line, 0x1b) < 0 && bytes.IndexByte(line, 0) < 0 && bytes.IndexByte(line, 0xff) < 0
+}
+
 // unpadded is a line without the rest of a wide terminal's row, up to which a narrower program broke the line:
 //
 //	GP      : 0x40                                                                                       80d3f0
 func unpadded(line string) string {
-	const row = "                                                                " // wider than columns of tables are apart
-	// Where so many blanks are, one of each len(row) bytes is a blank.
-	blank := len(row) - 1
-	for blank < len(line) && line[blank] != ' ' {
-		blank += len(row)
-	}
-	if blank >= len(line) {
+	if !mayBePadded(line) {
 		return line
 	}
 	before, behind, found := strings.Cut(line, row)
@@ -261,6 +274,18 @@ func unpadded(line string) string {
 		return before + rest
 	}
 	return line
+}
+
+// row are blanks, wider than columns of tables are apart.
+const row = "                                                                "
+
+// mayBePadded tells whether a line may have so many blanks: one of each len(row) bytes is one then.
+func mayBePadded[T string | []byte](line T) bool {
+	blank := len(row) - 1
+	for blank < len(line) && line[blank] != ' ' {
+		blank += len(row)
+	}
+	return blank < len(line)
 }
 
 // BehindBlank is the first line from i on that may say something: of empty lines, a log may have millions.
@@ -324,8 +349,11 @@ func (l *Log) offset(i int) int {
 	if i >= l.lines {
 		return len(l.text)
 	}
-	at := l.starts[i/apart]
-	for range i % apart {
+	at, left := l.starts[i/apart], i%apart
+	if l.next <= i && l.next/apart == i/apart { // a line behind one that was asked for
+		at, left = l.nextAt, i-l.next
+	}
+	for range left {
 		at = l.behind(at)
 	}
 	return at
@@ -333,19 +361,20 @@ func (l *Log) offset(i int) int {
 
 // Message is what line i says.
 func (l *Log) Message(i int) Line {
-	if i+1 != l.behindCut {
-		if line := l.Line(i); l.behindCut == 0 || line != l.cutOf {
-			l.cut, l.cutOf = cutLine(line), line
+	if i+1 != l.cut.behind {
+		if line := l.Line(i); l.cut.behind == 0 || line != l.cut.of {
+			l.cut.says, l.cut.of = cutLine(line), line
 		}
-		l.behindCut = i + 1
+		l.cut.behind = i + 1
 	}
-	return l.cut
+	return l.cut.says
 }
 
 // plain leaves out NULs, bytes of erased flash, which no encoding of text has, and escape sequences: ESC [ parameters
 // final byte.
-func plain(b []byte) string {
-	var s strings.Builder
+func plain(b []byte) string { return string(appendPlain(nil, b)) }
+
+func appendPlain(dst, b []byte) []byte {
 	for i := 0; i < len(b); i++ {
 		switch {
 		case b[i] == 0, b[i] == 0xff:
@@ -353,8 +382,8 @@ func plain(b []byte) string {
 			for i += 2; i < len(b) && (b[i] < 0x40 || b[i] > 0x7e); i++ {
 			}
 		case b[i] != 0x1b:
-			s.WriteByte(b[i])
+			dst = append(dst, b[i])
 		}
 	}
-	return s.String()
+	return dst
 }

@@ -21,7 +21,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		data = take(data).inOrder(ctx)
 		c.Forget()
 	}
-	log := newLog(ctx, rejoined(data), c.Forget)
+	log := newLog(ctx, rejoined(data), signsOf(env, readers), c.Forget)
 	var s stream
 	if len(env.RAM) > 0 {
 		ram, err := input.OpenRAM(ctx, env)
@@ -72,7 +72,7 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if next := log.BehindFragments(log.BehindBlank(at)); next > at { // begins no report
+		if next := nextOf(log, readers, log.BehindFragments(log.BehindBlank(at))); next > at { // begins no report
 			at = next
 			continue
 		}
@@ -97,6 +97,17 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 		at = next
 	}
 	return ctx.Err()
+}
+
+// nextOf is the first line from at on at which one of readers may find a report.
+func nextOf(log *Log, readers []Reader, at int) int {
+	next := log.Telling(at)
+	for i := range readers {
+		if readers[i].Next != nil && next > at {
+			next = readers[i].Next(log, at, next)
+		}
+	}
+	return next
 }
 
 // nothing says why there is no snapshot.

@@ -48,11 +48,14 @@ func cutQuote(s string) string {
 	}
 }
 
+// escapable are the bytes in front of which Markdown puts backslashes.
+const escapable = "_*[]<>#()+-.!~|`"
+
 // unescaped leaves Markdown's backslashes out.
 func unescaped(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
-		if s[i] != '\\' || i+1 == len(s) || strings.IndexByte(`_*[]<>#()+-.!~|`+"`", s[i+1]) < 0 {
+		if s[i] != '\\' || i+1 == len(s) || strings.IndexByte(escapable, s[i+1]) < 0 {
 			b.WriteByte(s[i])
 		}
 	}

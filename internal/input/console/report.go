@@ -17,6 +17,11 @@ type Reader struct {
 	// Read says so after a look at the line. Where next is more than at+1 without a report, the lines
 	// up to next are what is left of one, and other Readers do not see them.
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+	// Signs are what a line has that may begin a report, or says something that the Reader keeps.
+	Signs func(env *input.Env) Signs
+	// Next, unless nil, is the first line from at on, and before end, at which Read may find something that no sign of the line tells;
+	// end where there is none.
+	Next func(log *Log, at, end int) int
 	// Scan, unless nil, reads the whole log, before the first Read and side by side with the Scans of other Readers. What it finds it
 	// keeps in the log's memos.
 	Scan func(log *Log, env *input.Env)

@@ -8,7 +8,7 @@ import (
 
 // reports reads those of a text. Once ctx has ended there are fewer.
 func reports(ctx context.Context, text []byte, env *input.Env, readers []Reader) input.Reports {
-	log := NewLog(ctx, text)
+	log := newLog(ctx, text, signsOf(env, readers), nil)
 	var extents []input.Extent
 	var found []*Report
 	_ = eachReport(ctx, log, env, readers, func(r *Report, next int) (more bool) { // its error is that of ctx

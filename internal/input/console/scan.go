@@ -21,6 +21,9 @@ func scan(log *Log, env *input.Env, readers []Reader) {
 		view := &views[i]
 		*view = *log // each is at a line of its own
 		view.memo = nil
+		if log.whom != 0 {
+			view.whom = bitOf(readers, i)
+		}
 		all.Go(func() {
 			stack.Reserve()
 			if mapped.Guard(func() { readers[i].Scan(view, env) }) != nil {

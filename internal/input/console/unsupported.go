@@ -36,6 +36,9 @@ func Refusal(title, processor string) string {
 
 // unsupportedIn names the processor of a whole log; "" where it has no such line.
 func unsupportedIn(log *Log) string {
+	if !log.foreign {
+		return ""
+	}
 	for piece := range log.pieces {
 		if name := Unsupported(string(piece)); name != "" {
 			return name

@@ -31,7 +31,7 @@ const (
 
 // Reader is the reader of such lines.
 func Reader() console.Reader {
-	return console.Reader{Name: "device", Read: func(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	return console.Reader{Name: "device", Signs: console.Phrases(mark), Read: func(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 		l, ok := parse(log.Line(at))
 		if !ok {
 			return nil, at + 1

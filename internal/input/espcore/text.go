@@ -1,6 +1,7 @@
 package espcore
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"slices"
@@ -23,12 +24,12 @@ const dumpEnd = "CORE DUMP END"
 
 // Reader knows such dumps in logs.
 func Reader() console.Reader {
-	return console.Reader{Name: "ESP-IDF core dump", Read: readText, Beside: true}
+	return console.Reader{Name: "ESP-IDF core dump", Read: readText, Signs: func(*input.Env) console.Signs { return console.Signs{Ends: isHeader} }, Beside: true}
 }
 
 func readText(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	line := strings.TrimRight(log.Line(at), " ")
-	if n := len(line) - 1 - strings.LastIndexByte(line, ' '); n != 16 && n != 28 && n != 32 { // what a header takes in base64
+	if !isHeader([]byte(line)) {
 		return nil, at + 1
 	}
 	first := decode(line)
@@ -43,6 +44,12 @@ func readText(_ context.Context, log *console.Log, at int, env *input.Env) (*con
 		return nil, at + 1
 	}
 	return t.report(env), next
+}
+
+// isHeader tells whether the last word of a line is as long as a header in base64.
+func isHeader(line []byte) bool {
+	n := len(line) - 1 - bytes.LastIndexByte(line, ' ')
+	return n == 16 || n == 28 || n == 32
 }
 
 // headerAlone is the header that b is, nil where b is something else.

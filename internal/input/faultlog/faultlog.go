@@ -16,12 +16,21 @@ import (
 	"github.com/backsight/backsight/internal/input/firmware"
 	"github.com/backsight/backsight/internal/input/regtext"
 	"github.com/backsight/backsight/internal/input/rtos"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
 // Reader is the reader of such reports for console.Format.
 func Reader() console.Reader {
-	return console.Reader{Name: "faultlog", Read: read, Finish: finish}
+	return console.Reader{Name: "faultlog", Read: read, Signs: signs, Finish: finish}
+}
+
+// signs are what a line has at which a report may begin.
+func signs(*input.Env) console.Signs {
+	return console.Signs{
+		Phrases:   append(formPhrases.Signs(), phrases.Texts("addr2line", "Backtrace:", backtraceFollows, "Trace|", "trace|", "sched_dumpstack: [", "Frame 0: ")...),
+		Registers: func(name string) bool { return isPC(name) || isFirst(name) },
+	}
 }
 
 // vocabularyKey is of the names of registers in a log's memos: thousands of lines may begin a

@@ -21,7 +21,7 @@ import (
 
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
-	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns, Scan: func(log *console.Log, _ *input.Env) { logOf(log) }}
+	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns, Signs: signs, Next: next, Scan: func(log *console.Log, _ *input.Env) { logOf(log) }}
 }
 
 type logKey struct{}
@@ -29,6 +29,17 @@ type logKey struct{}
 // logOf is what there is to know of a log.
 func logOf(log *console.Log) *kernelLog {
 	return log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
+}
+
+// next is the first line from at on at which a report begins, or what is left of one.
+func next(log *console.Log, at, end int) int {
+	k := logOf(log)
+	for _, list := range [...][]*record{k.records, k.rests} {
+		if i := firstFrom(list, at); i < len(list) {
+			end = min(end, list[i].from)
+		}
+	}
+	return end
 }
 
 // owns tells whether some report says which task of Linux was running. What is left of a report in front of that one, where

@@ -236,6 +236,5 @@ func isRegister(name string) bool {
 	if len(name) < 2 || len(name) > 3 || strings.IndexByte("xrsta", name[0]) < 0 {
 		return false
 	}
-	_, err := strconv.Atoi(name[1:]) // x29, r10, s0, t6, a7
-	return err == nil
+	return strings.Trim(name[1:], "0123456789") == "" // x29, r10, s0, t6, a7
 }

@@ -31,10 +31,19 @@ func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
 	said := 0 // behind the last line that says something
 	var last console.Line
+	telling := 0 // the next line that tells something
 	for m := (messages{log: log}); m.at < log.Len(); {
 		if len(s.records) == log.MaxReports() {
 			s.full = m.at
 			break
+		}
+		if m.at > telling && s.idle() {
+			at := m.at
+			telling = log.Telling(at)
+			if m.goTo(behindSilence(log, at, telling, last.Caller)); m.at > at {
+				last = console.Line{Caller: last.Caller}
+			}
+			continue
 		}
 		if s.doubled.repeats(log, m.at, m.peek().Text) {
 			m.skip()
@@ -64,6 +73,29 @@ func scan(log *console.Log) *scanner {
 	}
 	s.keep()
 	return s
+}
+
+// idle tells whether lines that tell nothing change nothing.
+func (s *scanner) idle() bool { return len(s.open) == 0 && s.under == nil && !s.doubled.on }
+
+// behindSilence is the line to go on with behind lines that tell nothing, from line at on up to a line that does: of a line before, that
+// one may be a repetition, and a line without a prefix is of the same caller as the last with one.
+func behindSilence(log *console.Log, at, telling int, caller string) int {
+	if telling >= log.Len() {
+		return telling
+	}
+	i := telling - 1
+	if p := log.Prefixed(at, telling); p >= 0 && (caller != "" || log.Message(p).Caller != "") {
+		i = p
+	}
+	for i > at {
+		text, before := log.Message(i).Text, log.Message(i-1).Text
+		if text != "" && before != "" && text != before {
+			break
+		}
+		i--
+	}
+	return max(i, at)
 }
 
 // blank reads an empty line: what follows is no entry of the chain before.

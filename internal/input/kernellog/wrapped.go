@@ -94,6 +94,13 @@ func softBreak(text string) (said string, ok bool) {
 // skip leaves the next line out.
 func (m *messages) skip() { m.at, m.ahead = m.at+1, false }
 
+// goTo goes on at a line.
+func (m *messages) goTo(i int) {
+	if i != m.at {
+		m.at, m.ahead = i, false
+	}
+}
+
 // pass goes on to the line behind a blank one if that fits.
 func (m *messages) pass(fits func(rest string) bool) {
 	if l := m.log.Message(m.at + 1); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {

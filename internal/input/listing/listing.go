@@ -11,6 +11,7 @@ package listing
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/input"
@@ -21,7 +22,7 @@ import (
 
 // Reader knows such lists.
 func Reader() console.Reader {
-	return console.Reader{Name: "list of frames", Beside: true, Read: read, Scan: func(log *console.Log, env *input.Env) { contentsOf(log, env) }}
+	return console.Reader{Name: "list of frames", Beside: true, Read: read, Signs: signs, Next: next, Scan: func(log *console.Log, env *input.Env) { contentsOf(log, env) }}
 }
 
 // marks are what a log with a list has somewhere.
@@ -31,7 +32,8 @@ type logKey struct{}
 
 // contents are the records of a log, and their threads by the line at which each begins.
 type contents struct {
-	at map[int]place
+	at    map[int]place
+	begin []int // the lines, in order
 }
 
 // place is a thread of a record.
@@ -55,33 +57,60 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	return p.rec.report(ctx, p.th, log, env), p.th.to + 1
 }
 
+// next is the first line from at on at which a list begins.
+func next(log *console.Log, at, end int) int {
+	c := contentsOf(log, nil)
+	if i, _ := slices.BinarySearch(c.begin, at); i < len(c.begin) {
+		return min(end, c.begin[i])
+	}
+	return end
+}
+
 // scan reads a log.
 func scan(log *console.Log, env *input.Env) *contents {
-	c := &contents{at: map[int]place{}}
-	if !log.Has(marks) {
-		return c
-	}
 	s := scanner{vocabulary: regtext.NewVocabulary(env.Archs), room: newRoom(log.Len())}
-	for i := range log.Len() {
-		text := message(log, i)
-		if strings.IndexByte(text, '#') < 0 {
-			s.line(i, text)
-			continue
+	telling := 0 // the next line that tells something
+	for i := 0; i < log.Len(); i++ {
+		if i > telling && s.rec == nil {
+			if telling = log.Telling(i); telling == log.Len() {
+				break
+			}
+			i = telling
 		}
-		for part := range strings.SplitSeq(text, "#012") { // rsyslog's line feed
-			s.line(i, strings.ReplaceAll(part, "#011", "\t"))
-		}
+		s.read(i, message(log, i))
 	}
-	for _, r := range s.records {
+	return contentsOfRecords(s.records, log)
+}
+
+// read reads line i.
+func (s *scanner) read(i int, text string) {
+	if strings.IndexByte(text, '#') < 0 {
+		s.line(i, text)
+		return
+	}
+	for part := range strings.SplitSeq(text, "#012") { // rsyslog's line feed
+		s.line(i, strings.ReplaceAll(part, "#011", "\t"))
+	}
+}
+
+// contentsOfRecords are the threads of those records that are reports.
+func contentsOfRecords(records []*record, log *console.Log) *contents {
+	c := &contents{at: map[int]place{}}
+	for _, r := range records {
 		if !r.isReport() {
 			continue
 		}
 		for _, t := range r.threads {
 			if _, taken := c.at[t.from]; !taken && len(t.frames)+len(t.regs) > 0 {
 				c.at[t.from] = place{r, t}
+				c.begin = append(c.begin, t.from)
 			}
 		}
 	}
+	if len(c.begin) > 0 && !log.Has(marks) {
+		return new(contents)
+	}
+	slices.Sort(c.begin)
 	return c
 }
 

@@ -77,7 +77,7 @@ func readCatcher(data []byte) (d dump) {
 //	…
 //	End of dump
 func CatcherText() console.Reader {
-	return console.Reader{Name: "CrashCatcher", Read: readText, Beside: true}
+	return console.Reader{Name: "CrashCatcher", Read: readText, Signs: console.Phrases(signatureText+"0200", signatureText+"0300"), Beside: true}
 }
 
 // signatureText is the signature in hexadecimal, which stands behind spaces at most.

@@ -28,7 +28,7 @@ import (
 // One thread is in a microdump, that which crashed. Lines of P, G and H tell the kind of process, the graphics processor, and holes
 // in the address space. Specification: google_breakpad, client/linux/microdump_writer/microdump_writer.cc.
 func Microdump() console.Reader {
-	return console.Reader{Name: "microdump", Read: readMicrodump, Beside: true}
+	return console.Reader{Name: "microdump", Read: readMicrodump, Signs: console.Phrases(beginMicrodump), Beside: true}
 }
 
 // Marks of the first and the last line.

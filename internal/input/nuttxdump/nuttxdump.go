@@ -18,7 +18,7 @@ import (
 
 // Reader knows such dumps in logs.
 func Reader() console.Reader {
-	return console.Reader{Name: "NuttX core dump", Read: read, Beside: true}
+	return console.Reader{Name: "NuttX core dump", Read: read, Signs: console.Phrases(start), Beside: true}
 }
 
 // The words around a dump. Between its lines maxSkipped of others may stand; maxDump bounds a dump in bytes.
