@@ -27,7 +27,8 @@ func TestTelling(t *testing.T) {
 	if len(logs) < 100 {
 		t.Fatalf("%d logs in the tests of readers", len(logs))
 	}
-	for _, log := range logs {
+	for _, log := range append(logs,
+		"[    1.000000][   T91] a line\na line\nanother\ntask:sh              state:S stack:0     pid:7    ppid:1      flags:0x00000000\nCall Trace:\n[    1.000000][   T91] a line\nb\n[    1.000000] c\n schedule+0x27/0xf0\n") {
 		compare(t, log)
 	}
 	r := rand.New(rand.NewPCG(1, 2))

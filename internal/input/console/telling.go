@@ -15,7 +15,6 @@ import (
 // and keeps a bit for it: Readers go from one telling line to the next. A line that tells nothing
 //
 //   - has no sign of a Reader, neither as it stands in the text nor without what mail and pages put into it,
-//   - has its end, so that no phrase is cut in two,
 //   - is a message of its own: no Reader goes on with the next line where that has no prefix of a log.
 
 // Signs are what lines of a Reader's reports have.

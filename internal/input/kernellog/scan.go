@@ -39,7 +39,10 @@ func scan(log *console.Log) *scanner {
 		}
 		if m.at > telling && s.idle() {
 			at := m.at
-			telling = log.Telling(at)
+			if telling = log.Telling(at); repeated(log, at, &last) {
+				telling = at
+				continue
+			}
 			if m.goTo(behindSilence(log, at, telling, last.Caller)); m.at > at {
 				last = console.Line{Caller: last.Caller}
 			}
@@ -77,6 +80,21 @@ func scan(log *console.Log) *scanner {
 
 // idle tells whether lines that tell nothing change nothing.
 func (s *scanner) idle() bool { return len(s.open) == 0 && s.under == nil && !s.doubled.on }
+
+// repeated tells whether a line, or the next behind blank ones, says what the last message said: of two consoles, one may have printed that.
+func repeated(log *console.Log, at int, last *console.Line) bool {
+	const blank = 16 // lines, behind which the next are read one by one
+	if last.Text == "" {
+		return false
+	}
+	for range blank {
+		if text := log.Message(at).Text; text != "" || at >= log.Len() {
+			return text == last.Text
+		}
+		at = max(at+1, log.BehindBlank(at))
+	}
+	return true
+}
 
 // behindSilence is the line to go on with behind lines that tell nothing, from line at on up to a line that does: of a line before, that
 // one may be a repetition, and a line without a prefix is of the same caller as the last with one.

@@ -20,9 +20,7 @@ func signs(env *input.Env) console.Signs {
 		"nable to handle ", " NULL pointer ", "omm: ", // messages that lines go on with
 		"[<", "+0x", "(null)", // places
 	)...)
-	for _, s := range [...]phrases.Sign{{Text: "0x", Also: isFlags}, {Text: " from ", Also: hasParenthesis}, {Text: "$ "}, {Text: "BUG ", Word: true}} {
-		all = append(all, s)
-	}
+	all = append(all, phrases.Sign{Text: "0x", Also: isFlags}, phrases.Sign{Text: " from ", Also: hasParenthesis}, phrases.Sign{Text: "$ "}, phrases.Sign{Text: "BUG ", Word: true})
 	for c := byte('0'); c <= '9'; c++ {
 		all = append(all, phrases.Sign{Text: "+" + string(c), Also: isBraced}, phrases.Sign{Text: "$" + string(c)})
 	}
