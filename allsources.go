@@ -5,6 +5,7 @@ package backsight
 import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -27,8 +28,7 @@ import (
 )
 
 // DefaultSources are all ways to find a caller that Backsight has, in the order of
-// trust in which they are asked. The caller may change the list: take some of them,
-// or insert sources of its own.
+// trust in which they are asked. The caller may change the list: take some of them, in another order.
 func DefaultSources() []Source {
 	return []Source{
 		{"sigframe", sigframe.Source{}},
@@ -74,7 +74,7 @@ func compilable() []rows.Source {
 }
 
 // tabled tells of a source that tables may stand in front of.
-func tabled(s unwind.Source) bool {
+func tabled(s stackwalk.Source) bool {
 	switch s.(type) {
 	case *cfi.Source, compact.Source, ehabi.Source, *code.Source:
 		return true

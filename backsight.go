@@ -3,13 +3,13 @@
 // finds every thread's call chain, with or without symbols, unwind tables and
 // frame pointers, and says of each frame how it was found and how sure it is.
 //
-//	capture ─► input ─► target.Snapshot ─► unwind.Walker ─► []unwind.Frame ─► report ─► render
+//	capture ─► input ─► target.Snapshot ─► Unwinder ─► []unwind.Frame ─► report ─► render
 //
 // Backtraces goes all that way in one call, a Session for many captures. A program that wants
 // one step at a time says where binaries are (NewFiles), opens captures (Open, OpenReader), unwinds
 // their snapshots (Unwinder.Backtraces) and names the frames (Report). What Backsight knows
 // are five lists: CPUs, Formats, ImageFormats, DefaultSources, TableFormats. A program may give
-// lists of its own instead, with formats and sources that live in other modules.
+// lists of its own instead, with formats that live in other modules.
 package backsight
 
 import (

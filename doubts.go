@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -17,18 +18,18 @@ func doubt(snap *target.Snapshot, traces []Backtrace) {
 	if snap.Sampled {
 		return
 	}
-	walks := make([]unwind.Walked, len(traces))
+	walks := make([]stackwalk.Walked, len(traces))
 	for i := range traces {
-		walks[i] = unwind.Walked{Thread: traces[i].Thread, Frames: traces[i].Frames}
+		walks[i] = stackwalk.Walked{Thread: traces[i].Thread, Frames: traces[i].Frames}
 	}
-	for _, d := range unwind.Doubts(snap, walks) {
+	for _, d := range stackwalk.Doubts(snap, walks) {
 		b := &traces[d.Walk]
 		b.Doubt = describe(traces, &d)
 		if d.Overwritten {
 			b.cut(b.provenFrom(d.Frame), unwind.Stop{Reason: unwind.StopUnreadable, Addr: d.Addr})
 		}
 		for k := d.Frame; k < len(b.Frames); k++ {
-			b.Frames[k].LimitTrust(unwind.Likely, unwind.CapOtherThread)
+			stackwalk.LimitTrust(&b.Frames[k], unwind.Likely, unwind.CapOtherThread)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func (b *Backtrace) cut(frame int, stop unwind.Stop) {
 }
 
 // describe says in a line what speaks against a backtrace.
-func describe(traces []Backtrace, d *unwind.Doubt) string {
+func describe(traces []Backtrace, d *stackwalk.Doubt) string {
 	id := traces[d.Walk].Thread.ID
 	if d.Other < 0 {
 		return fmt.Sprintf("thread %d: its stack pointer, %#x, lies in the data of %s, which is no stack unless the program made it one",

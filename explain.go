@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -27,8 +28,8 @@ type Question struct {
 }
 
 // query is the question that the walker would ask.
-func (q *Question) query() unwind.Query {
-	out := unwind.Query{Image: q.Image, Arch: q.Image.Arch, PC: q.PC, Resume: q.PC, Mode: q.Mode, Exact: !q.Call}
+func (q *Question) query() stackwalk.Query {
+	out := stackwalk.Query{Image: q.Image, Arch: q.Image.Arch, PC: q.PC, Resume: q.PC, Mode: q.Mode, Exact: !q.Call}
 	if q.Call {
 		out.PC--
 	}
@@ -66,17 +67,17 @@ func nearest(img *image.Image, pc uint64) (mode cpu.Mode) {
 
 func (u *Unwinder) explain(ctx context.Context, q *Question, p *report.Place) {
 	query := q.query()
-	var best, fallback unwind.RuleSource
+	var best, fallback stackwalk.RuleSource
 	var second string
 	for _, s := range u.sources {
-		rules, ok := s.Source.(unwind.RuleSource)
+		rules, ok := s.Source.(stackwalk.RuleSource)
 		if !ok {
 			continue
 		}
 		a := answer(s.Name, rules, query)
 		switch {
 		case len(a.Rules) == 0:
-		case a.Rules[0].Flags&unwind.Fallback != 0:
+		case a.Rules[0].Flags&stackwalk.Fallback != 0:
 			if fallback == nil { // a table of what holds at calls, say
 				fallback, second = rules, s.Name
 			}
@@ -99,10 +100,10 @@ func (u *Unwinder) explain(ctx context.Context, q *Question, p *report.Place) {
 const maxAnswers = 16
 
 // answer asks one source until it has no more to say.
-func answer(name string, src unwind.RuleSource, q unwind.Query) report.Answer {
+func answer(name string, src stackwalk.RuleSource, q stackwalk.Query) report.Answer {
 	a := report.Answer{Source: name}
 	for q.Try = 0; q.Try < maxAnswers; q.Try++ {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		r.Reset()
 		if v := src.Rule(&q, &r); v != unwind.Found {
 			a.Verdict = v
@@ -110,7 +111,7 @@ func answer(name string, src unwind.RuleSource, q unwind.Query) report.Answer {
 		}
 		a.Rules = append(a.Rules, r)
 	}
-	if e, ok := src.(unwind.Explainer); ok {
+	if e, ok := src.(stackwalk.Explainer); ok {
 		q.Try = 0
 		a.Notes = e.Notes(&q)
 	}
@@ -119,7 +120,7 @@ func answer(name string, src unwind.RuleSource, q unwind.Query) report.Answer {
 
 // bounds are those of the function around a place, image addresses, and how they are
 // known: "" where they are not.
-func bounds(q *unwind.Query) (lo, hi uint64, because string) {
+func bounds(q *stackwalk.Query) (lo, hi uint64, because string) {
 	if s, ok := q.Image.Symbols.At(q.PC); ok && s.Size > 0 {
 		return s.Addr, s.Addr + s.Size, "symbol"
 	}
@@ -178,7 +179,7 @@ const maxListed = 1 << 20
 
 // listing is q.Lines instructions around the place, each with its rule by src, nil for
 // no rules.
-func (q *Question) listing(p *report.Place, src unwind.RuleSource) []report.Line {
+func (q *Question) listing(p *report.Place, src stackwalk.RuleSource) []report.Line {
 	if q.Lines <= 0 || q.Image.Arch.Decoder == nil {
 		return nil
 	}
@@ -218,7 +219,7 @@ func (q *Question) decoded(from, to uint64) []report.Line {
 }
 
 // rule asks for the rule before an instruction.
-func (q *Question) rule(l *report.Line, src unwind.RuleSource) {
+func (q *Question) rule(l *report.Line, src stackwalk.RuleSource) {
 	if src == nil {
 		return
 	}

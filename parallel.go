@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/internal/chain"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stack"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -18,9 +19,9 @@ import (
 // walkers are the idle walkers of earlier snapshots. Their caches are worth keeping: the
 // snapshots of a batch mostly have the same binaries mapped at the same places.
 type walkers struct {
-	opt  unwind.Options
+	opt  stackwalk.Options
 	mu   sync.Mutex
-	idle []*unwind.Walker
+	idle []*stackwalk.Walker
 }
 
 // walkersFor are those for a snapshot. The samples of a profile have too many places for proofs.
@@ -32,12 +33,12 @@ func (u *Unwinder) walkersFor(snap *target.Snapshot) *walkers {
 }
 
 // take returns an idle walker, else a new one, over snap.
-func (l *walkers) take(snap *target.Snapshot) *unwind.Walker {
+func (l *walkers) take(snap *target.Snapshot) *stackwalk.Walker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.idle)
 	if n == 0 {
-		return unwind.NewWalker(snap, l.opt)
+		return stackwalk.NewWalker(snap, l.opt)
 	}
 	w := l.idle[n-1]
 	l.idle = l.idle[:n-1]
@@ -46,7 +47,7 @@ func (l *walkers) take(snap *target.Snapshot) *unwind.Walker {
 }
 
 // put keeps a walker for the next snapshot; no more walkers than can run at a time.
-func (l *walkers) put(w *unwind.Walker) {
+func (l *walkers) put(w *stackwalk.Walker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.idle) < runtime.GOMAXPROCS(0) {
@@ -69,7 +70,7 @@ const forgetEvery = 8 * batch
 // are before the first that was left out: because ctx had ended, or because a file cannot
 // be read any more.
 func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) (n int, err error) {
-	allowance, spent := unwind.NewAllowance(snap), make([][]unwind.Spent, min(batch, len(out)))
+	allowance, spent := stackwalk.NewAllowance(snap), make([][]stackwalk.Spent, min(batch, len(out)))
 	for first := 0; first < len(out) && err == nil && ctx.Err() == nil; first += batch {
 		if first > 0 {
 			allowance.ChargeAll(spent)
@@ -90,10 +91,10 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 // round is a batch of threads while they are walked: what each spent stands beside its backtrace.
 type round struct {
 	snap      *target.Snapshot
-	allowance *unwind.Allowance
+	allowance *stackwalk.Allowance
 	first     int // of the snapshot's threads
 	out       []Backtrace
-	spent     [][]unwind.Spent
+	spent     [][]stackwalk.Spent
 	next      atomic.Int64
 }
 
@@ -128,7 +129,7 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 const framesEach = 16
 
 // walkThreads unwinds one thread after the other, r.next says which, until ctx ends.
-func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) {
+func (u *Unwinder) walkThreads(ctx context.Context, w *stackwalk.Walker, r *round) {
 	var free []unwind.Frame // without an element, for frames of the next threads
 	for ctx.Err() == nil {
 		i := int(r.next.Add(1)) - 1
@@ -163,7 +164,7 @@ func (u *Unwinder) splice(snap *target.Snapshot, b *Backtrace) {
 	var entries []int
 	b.Frames, entries, b.Stop = chain.Splice(snap, &u.opt, b.Thread, b.Frames, b.Stop)
 	if u.sizes {
-		b.Sizes = unwind.FrameSizes(snap, u.opt.Sources, b.Frames)
+		b.Sizes = stackwalk.FrameSizes(snap, u.opt.Sources, b.Frames)
 	}
 	b.Listed = make([]*target.Listed, len(entries))
 	for i, k := range entries {

@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/goroutines"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -149,7 +150,7 @@ func (u *Unwinder) Enter(p *input.Stopped) {
 		t := &p.Threads[i]
 		if side := t.Task.Kernel; side != nil && side.Saved != 0 {
 			b := Backtrace{}
-			b.Frames, b.Stop = unwind.NewWalker(side.Machine, u.WalkerOptions()).Walk(side.Thread, nil)
+			b.Frames, b.Stop = stackwalk.NewWalker(side.Machine, u.WalkerOptions()).Walk(side.Thread, nil)
 			if !b.below(side) {
 				t.Regs = cpu.Registers{}
 			}
@@ -187,7 +188,7 @@ func (u *Unwinder) completed(snap *target.Snapshot) *target.Snapshot {
 func (u *Unwinder) outermost(side *target.KernelSide) (regs cpu.Registers, ok bool) {
 	opt := u.WalkerOptions()
 	opt.Registers = func(_ int, r *cpu.Registers) { regs = *r }
-	frames, stop := unwind.NewWalker(side.Machine, opt).Walk(side.Thread, nil)
+	frames, stop := stackwalk.NewWalker(side.Machine, opt).Walk(side.Thread, nil)
 	guess := slices.ContainsFunc(frames, func(f unwind.Frame) bool { return f.Trust == unwind.Guess })
 	return regs, stop.Reason == unwind.StopRoot && !guess
 }

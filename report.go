@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -41,7 +42,7 @@ type Symbolizer interface {
 func Names(mangled bool) *symbol.Symbolizer {
 	graph := callGraph()
 	return &symbol.Symbolizer{Mangled: mangled, Holds: func(img *image.Image, entry, addr uint64, mode cpu.Mode) bool {
-		return graph.OneFunction(target.NewModule(img.Path, img, 0), entry, addr, mode) != unwind.No
+		return graph.OneFunction(target.NewModule(img.Path, img, 0), entry, addr, mode) != stackwalk.No
 	}}
 }
 

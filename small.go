@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/input/elfcore"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -25,7 +26,6 @@ import (
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Formats are cores of processes.
@@ -63,7 +63,7 @@ func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
 }
 
 // tabled tells of a source that tables may stand in front of.
-func tabled(s unwind.Source) bool {
+func tabled(s stackwalk.Source) bool {
 	switch s.(type) {
 	case *cfi.Source, ehabi.Source, *code.Source:
 		return true

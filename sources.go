@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/code/edges"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/code"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Source is a way to find a caller, an unwind.RuleSource or an unwind.FrameSource, with the
+// Source is a way to find a caller, an stackwalk.RuleSource or an stackwalk.FrameSource, with the
 // name that --sources and reports use.
 type Source struct {
 	Name string
-	unwind.Source
+	stackwalk.Source
 }
 
 // analysis is the source that reads code.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/table"
-	"github.com/backsight/backsight/unwind"
 )
 
 func tablePath(dir string, img *image.Image) string {
@@ -16,11 +16,11 @@ func tablePath(dir string, img *image.Image) string {
 }
 
 // useTables puts tables before the sources that they are compiled from.
-func useTables(sources []unwind.Source, opt Options) {
+func useTables(sources []stackwalk.Source, opt Options) {
 	l := &tableLoader{opt.TableDir, opt.Warn}
 	for i, s := range sources {
 		if tabled(s) {
-			sources[i] = table.Before(s.(unwind.RuleSource), l.of)
+			sources[i] = table.Before(s.(stackwalk.RuleSource), l.of)
 		}
 	}
 }

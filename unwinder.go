@@ -8,6 +8,7 @@ import (
 
 	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -36,29 +37,29 @@ type Options struct {
 // keeps it: what the Unwinder learns of an image is kept as long as the image is open.
 type Unwinder struct {
 	sources []Source // as the caller gave them
-	opt     unwind.Options
+	opt     stackwalk.Options
 	sizes   bool
 	// idle are walkers of snapshots, sampling those of profiles.
 	idle, sampling walkers
 }
 
 // NewUnwinder returns an Unwinder. The error names a source that is neither an
-// unwind.RuleSource nor an unwind.FrameSource.
+// stackwalk.RuleSource nor an stackwalk.FrameSource.
 func NewUnwinder(opt Options) (*Unwinder, error) {
 	u := &Unwinder{sources: opt.Sources, sizes: opt.StackSizes}
 	if u.sources == nil {
 		u.sources = DefaultSources()
 	}
-	u.opt = unwind.Options{CallGraph: callGraph(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames, Fold: opt.Fold}
+	u.opt = stackwalk.Options{CallGraph: callGraph(), Shared: new(stackwalk.Shared), MaxFrames: opt.MaxFrames, Fold: opt.Fold}
 	for _, s := range u.sources {
-		_, rules := s.Source.(unwind.RuleSource)
-		if _, frames := s.Source.(unwind.FrameSource); !rules && !frames {
+		_, rules := s.Source.(stackwalk.RuleSource)
+		if _, frames := s.Source.(stackwalk.FrameSource); !rules && !frames {
 			return nil, fmt.Errorf("unwind source %q: %T is neither an unwind.RuleSource nor an unwind.FrameSource", s.Name, s.Source)
 		}
 		u.opt.Sources = append(u.opt.Sources, s.Source)
 	}
 	u.idle.opt, u.sampling.opt = u.opt, u.opt
-	u.sampling.opt.CallGraph, u.sampling.opt.Unchecked, u.sampling.opt.Shared = nil, true, new(unwind.Shared)
+	u.sampling.opt.CallGraph, u.sampling.opt.Unchecked, u.sampling.opt.Shared = nil, true, new(stackwalk.Shared)
 	if opt.TableDir != "" {
 		useTables(u.opt.Sources, opt)
 	}
@@ -75,7 +76,7 @@ type Backtrace struct {
 	// Listed[i] is the entry of Thread.Listed for frame i, nil where the capture does not list
 	// that frame; Listed is empty where the capture lists no frames.
 	Listed []*target.Listed
-	// Sizes are the sizes of frames without a CFA (unwind.FrameSizes); empty but with Options.StackSizes, where the
+	// Sizes are the sizes of frames without a CFA (stackwalk.FrameSizes); empty but with Options.StackSizes, where the
 	// capture lists frames.
 	Sizes map[int]uint64
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
@@ -134,7 +135,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	out := make([]Backtrace, len(snap.Threads))
 	var tried attempts
 	w, done := u.explaining(snap, tried.keep, 0), 0
-	allowance, spent := unwind.NewAllowance(snap), make([][]unwind.Spent, min(batch, len(out)))
+	allowance, spent := stackwalk.NewAllowance(snap), make([][]stackwalk.Spent, min(batch, len(out)))
 	fault := mapped.Guard(func() {
 		for ; done < len(out) && ctx.Err() == nil; done++ {
 			of := done % batch
@@ -199,18 +200,18 @@ func (t *attempts) of(b *Backtrace) [][]report.Attempt {
 }
 
 // explaining is a walker that tells keep of each of its attempts.
-func (u *Unwinder) explaining(snap *target.Snapshot, keep func(unwind.Attempt), maxFrames int) *unwind.Walker {
+func (u *Unwinder) explaining(snap *target.Snapshot, keep func(unwind.Attempt), maxFrames int) *stackwalk.Walker {
 	opt := u.WalkerOptions()
 	opt.Explain = keep
 	if maxFrames > 0 {
 		opt.MaxFrames = maxFrames
 	}
-	return unwind.NewWalker(snap, opt)
+	return stackwalk.NewWalker(snap, opt)
 }
 
 // overwritten looks for an overwritten return address where the chain of b broke. The walk up to
 // there is repeated, to learn what was tried; nil where there is no such address.
-func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace, limits unwind.Limits) *report.Overwritten {
+func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace, limits stackwalk.Limits) *report.Overwritten {
 	n, ok := diagnose.Damaged(b.Frames, b.Stop)
 	if !ok {
 		return nil
@@ -229,13 +230,13 @@ func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace, limits unwin
 // goroutine and gives it all samples: those that are registers and stack bytes with
 // Walker.WalkSample, for which snap needs no threads and no memory but Arch, Modules and
 // CodeMask; those that are snapshots with Walker.Use and Walker.Walk.
-func (u *Unwinder) Walker(snap *target.Snapshot) *unwind.Walker {
-	return unwind.NewWalker(snap, u.opt)
+func (u *Unwinder) Walker(snap *target.Snapshot) unwind.Walker {
+	return stackwalk.NewWalker(snap, u.opt)
 }
 
-// WalkerOptions are the options of the walkers that u makes, for a program that makes walkers
-// with further options, such as unwind.Options.Registers and unwind.Options.Explain.
-func (u *Unwinder) WalkerOptions() unwind.Options {
+// WalkerOptions are the options of the walkers that u makes, for what is told more: stackwalk.Options.Registers and
+// stackwalk.Options.Explain.
+func (u *Unwinder) WalkerOptions() stackwalk.Options {
 	opt := u.opt
 	opt.Sources = slices.Clone(opt.Sources)
 	return opt

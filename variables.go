@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/locals"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -95,6 +96,6 @@ func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) ([]c
 			regs[frame] = *r
 		}
 	}
-	frames, _ := unwind.NewWalker(snap, opt).Walk(th.Thread, nil)
+	frames, _ := stackwalk.NewWalker(snap, opt).Walk(th.Thread, nil)
 	return regs, frames
 }

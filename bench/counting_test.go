@@ -3,6 +3,7 @@ package bench_test
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -22,15 +23,15 @@ type work struct {
 }
 
 // options makes walkers count: the first source is asked once for each search.
-func (w *work) options(opt unwind.Options) unwind.Options {
+func (w *work) options(opt stackwalk.Options) stackwalk.Options {
 	for i, s := range opt.Sources {
 		first := i == 0
 		switch s := s.(type) {
-		case unwind.RuleSource:
+		case stackwalk.RuleSource:
 			opt.Sources[i] = ruleSource{s, w}
-		case unwind.FrameSource:
+		case stackwalk.FrameSource:
 			f := frameSource{s, w, first}
-			if at, ok := s.(unwind.Trampoline); ok {
+			if at, ok := s.(stackwalk.Trampoline); ok {
 				opt.Sources[i] = trampolineSource{f, at}
 			} else {
 				opt.Sources[i] = f
@@ -38,27 +39,27 @@ func (w *work) options(opt unwind.Options) unwind.Options {
 		}
 	}
 	opt.CallGraph = callGraph{opt.CallGraph, w}
-	opt.Shared = new(unwind.Shared)
+	opt.Shared = new(stackwalk.Shared)
 	return opt
 }
 
 type ruleSource struct {
-	unwind.RuleSource
+	stackwalk.RuleSource
 	w *work
 }
 
-// Knows implements unwind.ImageSource, as the source does.
+// Knows implements stackwalk.ImageSource, as the source does.
 func (s ruleSource) Knows(img *image.Image) bool { return knows(s.RuleSource, img) }
 
-// Knows implements unwind.ImageSource, as the source does.
+// Knows implements stackwalk.ImageSource, as the source does.
 func (s frameSource) Knows(img *image.Image) bool { return knows(s.FrameSource, img) }
 
-func knows(s unwind.Source, img *image.Image) bool {
-	of, ok := s.(unwind.ImageSource)
+func knows(s stackwalk.Source, img *image.Image) bool {
+	of, ok := s.(stackwalk.ImageSource)
 	return !ok || of.Knows(img)
 }
 
-func (s ruleSource) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (s ruleSource) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	before := q.Cost
 	v := s.RuleSource.Rule(q, out)
 	s.w.asked++
@@ -67,12 +68,12 @@ func (s ruleSource) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 }
 
 type frameSource struct {
-	unwind.FrameSource
+	stackwalk.FrameSource
 	w     *work
 	first bool
 }
 
-func (s frameSource) Step(st *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (s frameSource) Step(st *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	before := st.Cost
 	v := s.FrameSource.Step(st, out)
 	s.w.asked++
@@ -85,16 +86,16 @@ func (s frameSource) Step(st *unwind.State, out *unwind.Caller) unwind.Verdict {
 
 type trampolineSource struct {
 	frameSource
-	unwind.Trampoline
+	stackwalk.Trampoline
 }
 
 // callGraph counts the questions that most walks ask.
 type callGraph struct {
-	unwind.CallGraph
+	stackwalk.CallGraph
 	w *work
 }
 
-func (g callGraph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
+func (g callGraph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (stackwalk.Answer, bool, uint64) {
 	a, imageOnly, cost := g.CallGraph.Reaches(snap, entry, mode, pc)
 	g.w.edges++
 	g.w.cost += int(cost)
@@ -111,7 +112,7 @@ func (g callGraph) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (ui
 	return g.CallGraph.Callee(snap, site, mode)
 }
 
-func (g callGraph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind.Answer {
+func (g callGraph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) stackwalk.Answer {
 	g.w.edges++
 	return g.CallGraph.OneFunction(m, a, b, mode)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/table"
@@ -81,7 +82,7 @@ func perCore(b *testing.B, bytes int, op func()) {
 func compare(img *image.Image, text image.Section, t, want *table.Table) (agree, covered float64) {
 	var a, b, last table.Row
 	rows, same, known, both := 0, 0, 0, 0
-	var x, y unwind.Rule
+	var x, y stackwalk.Rule
 	for i := range text.Data {
 		pc := text.Addr + uint64(i)
 		v, w := t.Lookup(pc, &a), want.Lookup(pc, &b)

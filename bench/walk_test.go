@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -80,7 +81,7 @@ func TestOneWalker(t *testing.T) {
 // allocations are those of a round of walks through all stacks, after some that fill
 // the cache. All of the process's are counted, and on a busy machine the runtime's own fall
 // among them; what walks allocate is there in each of five measurements.
-func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
+func allocations(w unwind.Walker, snaps []*target.Snapshot) float64 {
 	var frames []unwind.Frame
 	round := func() {
 		for _, snap := range snaps {
@@ -99,7 +100,7 @@ func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
 
 // cachesWell walks all stacks with one walker, twice, and beside it with fresh ones:
 // some that know what others left, and some that do not cache.
-func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
+func cachesWell(t *testing.T, snaps []*target.Snapshot) unwind.Walker {
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 			var stop, alone unwind.Stop
 			one.Use(snap)
 			got, stop = one.Walk(&snap.Threads[0], got[:0])
-			fresh, alone = unwind.NewWalker(snap, bare).Walk(&snap.Threads[0], fresh[:0])
+			fresh, alone = stackwalk.NewWalker(snap, bare).Walk(&snap.Threads[0], fresh[:0])
 			if !slices.Equal(got, fresh) || stop != alone {
 				t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
 			}
@@ -163,7 +164,7 @@ func walks(b *testing.B, snaps []*target.Snapshot) {
 	}
 	var frames []unwind.Frame
 	one := u.Walker(snaps[0])
-	run := func(b *testing.B, walker func(*target.Snapshot) *unwind.Walker) {
+	run := func(b *testing.B, walker func(*target.Snapshot) unwind.Walker) {
 		n := 0
 		all := func() {
 			n = 0
@@ -183,14 +184,14 @@ func walks(b *testing.B, snaps []*target.Snapshot) {
 		b.ReportMetric(float64((now()-start).Nanoseconds())/float64(b.N*n), "ns/frame")
 	}
 	b.Run("warm", func(b *testing.B) {
-		run(b, func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one })
+		run(b, func(snap *target.Snapshot) unwind.Walker { one.Use(snap); return one })
 	})
 	b.Run("cold", func(b *testing.B) { run(b, u.Walker) })
 	b.Run("samples", func(b *testing.B) { samples(b, one, snaps) })
 }
 
 // samples walks the stacks as a profiler has them, without a Snapshot each.
-func samples(b *testing.B, w *unwind.Walker, snaps []*target.Snapshot) {
+func samples(b *testing.B, w unwind.Walker, snaps []*target.Snapshot) {
 	var frames []unwind.Frame
 	all := make([]unwind.Sample, len(snaps))
 	for i, snap := range snaps {

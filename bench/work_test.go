@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -89,11 +90,11 @@ func measured(t *testing.T, snaps []*target.Snapshot) (g gate) {
 	var w work
 	w.decodes(snaps)
 	opt := w.options(u.WalkerOptions())
-	cold := func(snap *target.Snapshot) *unwind.Walker { return unwind.NewWalker(snap, opt) }
+	cold := func(snap *target.Snapshot) unwind.Walker { return stackwalk.NewWalker(snap, opt) }
 	one := cold(snaps[0])
-	warm := func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one }
+	warm := func(snap *target.Snapshot) unwind.Walker { one.Use(snap); return one }
 	frames := make([]unwind.Frame, 0, unwind.DefaultMaxFrames)
-	round := func(walker func(*target.Snapshot) *unwind.Walker) work {
+	round := func(walker func(*target.Snapshot) unwind.Walker) work {
 		w = work{}
 		w.allocations = allocated(func() {
 			for _, snap := range snaps {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 // AppendPlace appends a place for people. bias is added to its addresses: the load bias
@@ -99,13 +99,13 @@ func (t *placeText) answer(a *report.Answer) {
 }
 
 // ruleRemark names a rule's flags.
-func ruleRemark(r *unwind.Rule) (s string) {
+func ruleRemark(r *rule.Rule) (s string) {
 	for _, f := range []struct {
-		flag unwind.RuleFlags
+		flag rule.Flags
 		name string
 	}{
-		{unwind.SignalFrame, "signal frame"}, {unwind.SignedRA, "signed return address"}, {unwind.FromEntry, "entry known"},
-		{unwind.Agreed, "derivations agree"}, {unwind.Fallback, "fallback"},
+		{rule.SignalFrame, "signal frame"}, {rule.SignedRA, "signed return address"}, {rule.FromEntry, "entry known"},
+		{rule.Agreed, "derivations agree"}, {rule.Fallback, "fallback"},
 	} {
 		if r.Flags&f.flag != 0 {
 			s += ", " + f.name

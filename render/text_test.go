@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 func o32(t testing.TB) *cpu.Arch {
@@ -114,7 +115,7 @@ func TestTextExplained(t *testing.T) {
 	none := func(m unwind.Method) report.Attempt {
 		return report.Attempt{Attempt: unwind.Attempt{Method: m, Verdict: unwind.NotCovered, Reason: "not covered"}}
 	}
-	rule := unwind.Rule{CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: o32(t).SP, Off: 32}, RA: unwind.RegRule{Kind: unwind.AtCFA, Off: -4}}
+	rule := rule.Rule{CFA: rule.Register{Kind: rule.RegPlus, Base: o32(t).SP, Off: 32}, RA: rule.Register{Kind: rule.AtCFA, Off: -4}}
 	taken := report.Keep(unwind.Attempt{Method: unwind.MethodCode, Rule: &rule, Arch: o32(t), Applied: true, Taken: true,
 		PC: 0x400d34, CFA: 0x7fffe020, Checks: unwind.Executable | unwind.CallBefore, Trust: unwind.Certain})
 	refused := report.Keep(unwind.Attempt{Method: unwind.MethodCode, Try: 1, Rule: &rule, Arch: o32(t), Reason: "memory was not captured"})

@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 // Place is what there is to say about an address of a binary: its unwind rule by
@@ -35,7 +36,7 @@ type Answer struct {
 	// Source is the name of the source, as in backsight.Source.
 	Source string
 	// Rules are the source's rules for the place, the most believable first.
-	Rules []unwind.Rule
+	Rules []rule.Rule
 	// Verdict is the source's answer when it is asked for a rule after the last one.
 	Verdict unwind.Verdict
 	// Notes say how the source came to its rules, one line each.
@@ -47,7 +48,7 @@ type Line struct {
 	Addr    uint64
 	Code    []byte
 	Insn    cpu.Insn
-	Rule    unwind.Rule
+	Rule    rule.Rule
 	HasRule bool
 	// Target is the function that a call or jump goes to, or into, "" where it has no
 	// name; TargetOffset is how far into it, in bytes.

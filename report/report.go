@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 // Report is what there is to say about one snapshot.
@@ -163,11 +164,11 @@ func Keep(a unwind.Attempt) Attempt {
 // slots finds the words that the rule read.
 func (k *Attempt) slots() {
 	slot := func(off int64) uint64 { return (k.CFA + uint64(off)) & k.Arch.AddrMask() }
-	if ra := k.Attempt.Rule.RA; ra.Kind == unwind.AtCFA {
+	if ra := k.Attempt.Rule.RA; ra.Kind == rule.AtCFA {
 		k.RASlot = slot(ra.Off)
 	}
 	for _, r := range k.Attempt.Rule.Regs[:k.Attempt.Rule.N] {
-		if r.Kind == unwind.AtCFA && int(r.Reg) < len(k.Arch.Regs) {
+		if r.Kind == rule.AtCFA && int(r.Reg) < len(k.Arch.Regs) {
 			k.Saved = append(k.Saved, Saved{k.Arch.Regs[r.Reg].Names[0], slot(r.Off)})
 		}
 	}

@@ -99,12 +99,9 @@ var capTexts = [capCount]string{
 
 func (c Cap) String() string { return capTexts[min(c, capCount-1)] }
 
-// targetChecks are the checks of a call that decide whether it proves a frame.
-const targetChecks = TargetMatches | TargetUnclear
-
 // Proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.
-func (c Checks) Proven() bool { return c&targetChecks == TargetMatches }
+func (c Checks) Proven() bool { return c&(TargetMatches|TargetUnclear) == TargetMatches }
 
 const (
 	// Executable: the PC lies in executable memory.

@@ -1,3 +1,5 @@
+// Package unwind says what a walk of a stack gives: frames, innermost first, each with the way in which the frame was found
+// (Method), what speaks for and against the frame (Checks) and how sure it is (Trust); and why the walk ended (Stop).
 package unwind
 
 import (

@@ -16,7 +16,7 @@ import (
 
 // profile counts stacks.
 type profile struct {
-	walker *unwind.Walker
+	walker unwind.Walker
 	seed   maphash.Seed
 	stacks map[uint64]*stack // by a hash of the PCs
 	buf    []unwind.Frame    // of the sample at hand
@@ -29,7 +29,7 @@ type stack struct {
 	count  int
 }
 
-func newProfile(w *unwind.Walker) *profile {
+func newProfile(w unwind.Walker) *profile {
 	return &profile{walker: w, seed: maphash.MakeSeed(), stacks: make(map[uint64]*stack)}
 }
 

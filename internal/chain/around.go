@@ -3,6 +3,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -20,19 +21,19 @@ import (
 func (s *splicer) appendAround(around []target.Listed, first int, frames []unwind.Frame, entries []int) ([]unwind.Frame, []int) {
 	for k := reached(s.graph, frames, around); k < len(around); k++ {
 		f := unwind.Frame{Method: unwind.MethodPrewalked}
-		f.SetChecks(unwind.CodeMissing)
-		f.LimitTrust(unwind.Guess, unwind.CapNamed)
+		stackwalk.SetChecks(&f, unwind.CodeMissing)
+		stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapNamed)
 		frames, entries = append(frames, f), append(entries, first+k)
 	}
 	return frames, entries
 }
 
 // reached is how many of the functions that are running further out the walk has come to.
-func reached(graph unwind.CallGraph, frames []unwind.Frame, around []target.Listed) int {
+func reached(graph stackwalk.CallGraph, frames []unwind.Frame, around []target.Listed) int {
 	for k := len(around); k > 0 && graph != nil; k-- {
 		at := around[k-1].PC
 		isOf := func(f unwind.Frame) bool {
-			return f.CodeKnown() && f.Module.Contains(at) && graph.OneFunction(f.Module, at, f.CallSite, f.Mode) == unwind.Yes
+			return stackwalk.CodeKnown(&f) && f.Module.Contains(at) && graph.OneFunction(f.Module, at, f.CallSite, f.Mode) == stackwalk.Yes
 		}
 		if at != 0 && slices.ContainsFunc(frames, isOf) {
 			return k

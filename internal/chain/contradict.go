@@ -3,6 +3,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -10,7 +11,7 @@ import (
 // tell, and cannot have led to callee: modules for MIPS call all functions so (-mlong-calls).
 func (s *splicer) goesElsewhere(f, callee *unwind.Frame) bool {
 	graph, snap := s.graph, s.snap
-	if graph == nil || callee.Method == none || !f.Checks.Has(unwind.CallBefore) || f.Checks&(unwind.TargetMatches|unwind.TargetUnclear) != 0 || !callee.CodeKnown() {
+	if graph == nil || callee.Method == none || !f.Checks.Has(unwind.CallBefore) || f.Checks&(unwind.TargetMatches|unwind.TargetUnclear) != 0 || !stackwalk.CodeKnown(callee) {
 		return false
 	}
 	entry, mode, ok := s.destination(f)
@@ -18,7 +19,7 @@ func (s *splicer) goesElsewhere(f, callee *unwind.Frame) bool {
 		return false
 	}
 	leads, _, _ := graph.Reaches(snap, entry, mode, callee.CallSite)
-	return leads == unwind.No
+	return leads == stackwalk.No
 }
 
 // cannotCall tells whether the call before caller cannot have led to callee, a frame whose code is
@@ -33,7 +34,7 @@ func (s *splicer) cannotCall(caller, callee *unwind.Frame) bool {
 		return false
 	}
 	leads, _, _ := s.graph.Reaches(s.snap, entry, mode, caller.CallSite)
-	return leads == unwind.No || leads == unwind.Yes
+	return leads == stackwalk.No || leads == stackwalk.Yes
 }
 
 // cannotPoint tells whether callee is a frame that the call of caller through a pointer cannot have led
@@ -57,10 +58,10 @@ func (s *splicer) cannotPoint(caller, callee *unwind.Frame) bool {
 	if graph == nil || callee.Method == none || callee.Module == nil {
 		return false
 	}
-	if callee.Module == caller.Module && graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == unwind.No {
+	if callee.Module == caller.Module && graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == stackwalk.No {
 		return true
 	}
-	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == unwind.No {
+	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == stackwalk.No {
 		return true
 	}
 	calls := graph.Callers(nil, callee.Module, callee.CallSite, callee.Mode)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -32,8 +33,8 @@ func (s *splicer) putBack(callee, caller *unwind.Frame) (lost unwind.Frame, ok b
 		return lost, false
 	}
 	lost = s.judge.Caller(orNil(callee), unwind.MethodCode, ra, mode, false)
-	lost.SetChecks(lost.Checks | unwind.OnlyCaller)
-	lost.LimitTrust(callee.Trust, unwind.CapInherited)
+	stackwalk.SetChecks(&lost, lost.Checks|unwind.OnlyCaller)
+	stackwalk.LimitTrust(&lost, callee.Trust, unwind.CapInherited)
 	return lost, true
 }
 
@@ -62,9 +63,9 @@ func (s *steps) leadsTo(callee *unwind.Frame, to uint64, mode cpu.Mode, known bo
 	}
 	leads, _, _ := s.graph.Reaches(s.snap, to, mode, callee.CallSite)
 	if nowhere(callee) {
-		return leads == unwind.Anywhere
+		return leads == stackwalk.Anywhere
 	}
-	return leads == unwind.Yes || leads == unwind.YesByJump
+	return leads == stackwalk.Yes || leads == stackwalk.YesByJump
 }
 
 // mayLackOne tells whether one frame may lie between callee and an entry that cannot have called it: the call before
@@ -80,21 +81,21 @@ func (s *steps) leadsTo(callee *unwind.Frame, to uint64, mode cpu.Mode, known bo
 func (s *splicer) mayLackOne(callee, caller *unwind.Frame) bool {
 	entry, mode, ok := s.destination(caller)
 	m, known := s.snap.ModuleAt(entry)
-	if !ok || !known || m.Image == nil || !callee.CodeKnown() {
+	if !ok || !known || m.Image == nil || !stackwalk.CodeKnown(callee) {
 		return true
 	}
 	c := s.steps.callsIn(m, entry, mode, callee)
-	if !c.some || s.steps.leavesException(callee) == unwind.Yes { // a kernel patches calls of functions that call nothing
+	if !c.some || s.steps.leavesException(callee) == stackwalk.Yes { // a kernel patches calls of functions that call nothing
 		return true
 	}
 	w := s.graph
-	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != unwind.No {
+	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != stackwalk.No {
 		return true
 	}
 	calls := w.Callers(nil, callee.Module, callee.CallSite, callee.Mode)
 	return slices.ContainsFunc(calls.Returns, func(ra uint64) bool {
 		leads, _, _ := s.graph.Reaches(s.snap, entry, mode, ra)
-		return leads != unwind.No
+		return leads != stackwalk.No
 	})
 }
 
@@ -128,7 +129,7 @@ func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *u
 		if !is {
 			continue
 		}
-		if within, _, _ := graph.Reaches(snap, entry, mode, call.Addr); within != unwind.Yes {
+		if within, _, _ := graph.Reaches(snap, entry, mode, call.Addr); within != stackwalk.Yes {
 			break // the function ends before
 		}
 		to, toMode, known := call.Target, call.TargetMode, call.Direct

@@ -4,6 +4,7 @@ package chain
 import (
 	"slices"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -22,7 +23,7 @@ import (
 // frame before, is left out where the rest fits without it, and is a guess otherwise.
 //
 // entries[i] is the index in t.Listed of frame i, −1 where the capture does not list it.
-func Splice(snap *target.Snapshot, opt *unwind.Options, t *target.Thread, frames []unwind.Frame, stop unwind.Stop) (spliced []unwind.Frame, entries []int, end unwind.Stop) {
+func Splice(snap *target.Snapshot, opt *stackwalk.Options, t *target.Thread, frames []unwind.Frame, stop unwind.Stop) (spliced []unwind.Frame, entries []int, end unwind.Stop) {
 	s := newSplicer(snap, opt, t)
 	listed := t.Listed
 	if i := slices.IndexFunc(listed, func(l target.Listed) bool { return l.Around }); i >= 0 {
@@ -37,7 +38,7 @@ func Splice(snap *target.Snapshot, opt *unwind.Options, t *target.Thread, frames
 
 // splice is Splice for the entries that the capture lists as frames, one behind the other.
 func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unwind.Stop) (spliced []unwind.Frame, entries []int, end unwind.Stop) {
-	entries, next := unwind.MatchListed(s.graph, listed, frames)
+	entries, next := stackwalk.MatchListed(s.graph, listed, frames)
 	if len(entries) > 0 && entries[0] >= 0 && listed[entries[0]].ByName {
 		doubtNamed(frames)
 	}
@@ -46,7 +47,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 	}
 	own := frames[:trusted(frames)]
 	if len(own) < len(frames) {
-		_, next = unwind.MatchListed(s.graph, listed, own)
+		_, next = stackwalk.MatchListed(s.graph, listed, own)
 	}
 	for len(own) > 0 && own[len(own)-1].Checks.Has(unwind.OnlyCaller) && next < len(listed) && s.snap.IsHook(listed[next].PC) {
 		next++ // the tracer's entry stands for a caller that was found
@@ -66,7 +67,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
 				spliced, entries = append(spliced, lost), append(entries, -1)
 				s.frames[k], _ = s.step(&lost, k)
-				s.frames[k].LimitTrust(lost.Trust, unwind.CapInherited)
+				stackwalk.LimitTrust(&s.frames[k], lost.Trust, unwind.CapInherited)
 			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
@@ -89,7 +90,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 func doubtNamed(frames []unwind.Frame) {
 	frames[0].Method = unwind.MethodPrewalked
 	for i := range frames {
-		frames[i].LimitTrust(unwind.Likely, unwind.CapNamed)
+		stackwalk.LimitTrust(&frames[i], unwind.Likely, unwind.CapNamed)
 	}
 }
 
@@ -155,13 +156,13 @@ func (s *splicer) path() []int {
 		switch {
 		case f.Checks.Proven() || s.listed[k].Doubtful || s.listed[k].Searched:
 		case s.passedOver(at, k) > 0:
-			f.LimitTrust(unwind.Guess, unwind.CapOtherChain)
+			stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapOtherChain)
 			other = other || s.passedOver(at, k) > 1
 		case gain < worthUnclear && !s.judge.Exhausted() && !s.mayLackOne(&from, &f):
 			other = true
 		}
 		if other {
-			f.LimitTrust(unwind.Guess, unwind.CapOtherChain)
+			stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapOtherChain)
 		}
 		s.frames[k], from = f, f
 		path, at = append(path, k), k+1
@@ -231,11 +232,11 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	}
 	exact, gap := s.steps.left(callee, l)
 	f = unwind.Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: unwind.MethodPrewalked}
-	f.SetChecks(unwind.CodeMissing)
+	stackwalk.SetChecks(&f, unwind.CodeMissing)
 	defer func() {
 		afterGuess := callee.Method != none && callee.Trust == unwind.Guess // two stale entries may fit one another
 		if gap && !f.Checks.Proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.Proven()) {
-			f.LimitTrust(unwind.Guess, unwind.CapGap)
+			stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapGap)
 		}
 	}()
 	if l.PC == 0 {
@@ -250,7 +251,7 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 		f.CallSite = l.PC
 	}
 	if s.goesElsewhere(&f, callee) {
-		f.SetChecks(f.Checks | unwind.TargetDiffers)
+		stackwalk.SetChecks(&f, f.Checks|unwind.TargetDiffers)
 	}
 	c := f.Checks
 	switch {
@@ -261,13 +262,13 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	case !c.Has(unwind.CallBefore) || c.Has(unwind.TargetMatches):
 	case nowhere(callee) && s.callsCode(&f, callee):
 		f.Checks |= unwind.TargetUnclear
-		f.LimitTrust(unwind.Guess, unwind.CapGap)
+		stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
 	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == unwind.Guess) && s.cannotPoint(&f, callee):
-		f.LimitTrust(unwind.Guess, unwind.CapGap)
+		stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapGap)
 		return f, worth + worthAgainst
 	case s.cannotPoint(&f, callee):
-		f.LimitTrust(unwind.Guess, unwind.CapGap)
+		stackwalk.LimitTrust(&f, unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
 	}
 	return f, worth + worthOf(c)

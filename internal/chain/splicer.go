@@ -3,6 +3,7 @@ package chain
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -13,8 +14,8 @@ const none = unwind.Method(255)
 // splicer finds the frames among those listed.
 type splicer struct {
 	snap      *target.Snapshot // of the thread's moment
-	graph     unwind.CallGraph
-	judge     *unwind.Judge
+	graph     stackwalk.CallGraph
+	judge     *stackwalk.Judge
 	maxFrames int
 	mode      cpu.Mode
 	listed    []target.Listed
@@ -25,9 +26,9 @@ type splicer struct {
 	steps     steps
 }
 
-func newSplicer(snap *target.Snapshot, opt *unwind.Options, t *target.Thread) *splicer {
+func newSplicer(snap *target.Snapshot, opt *stackwalk.Options, t *target.Thread) *splicer {
 	snap = snap.Of(t)
-	s := &splicer{snap: snap, graph: opt.CallGraph, judge: unwind.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
+	s := &splicer{snap: snap, graph: opt.CallGraph, judge: stackwalk.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
 	if s.maxFrames <= 0 {
 		s.maxFrames = unwind.DefaultMaxFrames
 	}
@@ -93,7 +94,7 @@ func nowhere(f *unwind.Frame) bool {
 //
 // steps judges steps from callees to their callers by what code says of both ends.
 type steps struct {
-	graph  unwind.CallGraph
+	graph  stackwalk.CallGraph
 	snap   *target.Snapshot
-	leaves map[uint64]unwind.Answer // what CallGraph.LeavesException said, by PC: the list bounds them
+	leaves map[uint64]stackwalk.Answer // what CallGraph.LeavesException said, by PC: the list bounds them
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -9,25 +10,25 @@ import (
 // left is entry l as the caller of callee: exact, where the entry stands itself; gap, where another frame may lie between.
 // A function that comes back to a caller interrupted nothing, and code that ends an exception was not called.
 func (s *steps) left(callee *unwind.Frame, l *target.Listed) (exact, gap bool) {
-	if l.PC == 0 || l.Outermost || callee.Method == none || s.graph == nil || !callee.CodeKnown() {
+	if l.PC == 0 || l.Outermost || callee.Method == none || s.graph == nil || !stackwalk.CodeKnown(callee) {
 		return l.Exact, l.Gap
 	}
 	switch leaves := s.leavesException(callee); {
-	case l.Exact && leaves == unwind.No:
+	case l.Exact && leaves == stackwalk.No:
 		return !s.behindCall(l.PC, callee), true
-	case !l.Exact && leaves == unwind.Yes:
+	case !l.Exact && leaves == stackwalk.Yes:
 		return false, true
 	}
 	return l.Exact, l.Gap
 }
 
 // leavesException is CallGraph.LeavesException for a frame, asked once.
-func (s *steps) leavesException(f *unwind.Frame) unwind.Answer {
+func (s *steps) leavesException(f *unwind.Frame) stackwalk.Answer {
 	a, known := s.leaves[f.PC]
 	if !known {
 		a = s.graph.LeavesException(f.Module, f.PC, f.Mode)
 		if s.leaves == nil {
-			s.leaves = map[uint64]unwind.Answer{}
+			s.leaves = map[uint64]stackwalk.Answer{}
 		}
 		s.leaves[f.PC] = a
 	}
@@ -52,7 +53,7 @@ func doubtSecondChain(frames []unwind.Frame) {
 		if again && frames[i].PC != 0 {
 			first := k + 1 + trusted(frames[k+1:i+1])
 			for g := first; first <= i && g < len(frames); g++ {
-				frames[g].LimitTrust(unwind.Guess, unwind.CapOtherChain)
+				stackwalk.LimitTrust(&frames[g], unwind.Guess, unwind.CapOtherChain)
 			}
 		}
 		seen[frames[i].PC] = i
@@ -69,7 +70,7 @@ func (s *splicer) callsCode(caller, callee *unwind.Frame) bool {
 	if !ok {
 		return false
 	}
-	if leads, _, _ := s.graph.Reaches(s.snap, entry, mode, callee.CallSite); leads == unwind.Anywhere {
+	if leads, _, _ := s.graph.Reaches(s.snap, entry, mode, callee.CallSite); leads == stackwalk.Anywhere {
 		return false
 	}
 	return s.judge.IsCode(entry)

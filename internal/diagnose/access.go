@@ -2,9 +2,9 @@ package diagnose
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // access is what an instruction does with memory: how, where, and how many bytes.
@@ -27,7 +27,7 @@ func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a a
 	if f.Module != nil && f.Module.Image != nil {
 		arch = f.Module.Image.Arch
 	}
-	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
 	switch arch.Name {
 	case "x86_64", "i386":
 		a, ok = accessX86(code, f.PC, regs, arch)

@@ -7,15 +7,15 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/disassemble"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // instructionText is the instruction at a frame's PC as assemblers write it, "" where the code or
 // a disassembler for it is missing.
 func instructionText(snap *target.Snapshot, f *report.Frame) string {
-	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
 	return disassemble.Text(snap.Arch, code, f.PC, f.Mode)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -149,18 +150,18 @@ type lastCall struct{ asked *int }
 
 func (lastCall) Method() unwind.Method { return unwind.MethodFP }
 
-func (s lastCall) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (s lastCall) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	*s.asked++
 	if !q.Exact || q.Try > 0 {
 		return unwind.NotCovered
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: q.Arch.SP}
-	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Base: q.Arch.LR}
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: q.Arch.SP}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: q.Arch.LR}
 	return unwind.Found
 }
 
-// Notes implements unwind.Explainer.
-func (lastCall) Notes(*unwind.Query) []string { return []string{"a leaf, for all I know"} }
+// Notes implements stackwalk.Explainer.
+func (lastCall) Notes(*stackwalk.Query) []string { return []string{"a leaf, for all I know"} }
 
 // TestOwnSource: a source of the program's own is asked in its place among the others,
 // and explained by its name and in its words.
@@ -229,9 +230,9 @@ type dear struct{ asked *int }
 
 func (dear) Method() unwind.Method { return unwind.MethodCode }
 
-func (d dear) Rule(q *unwind.Query, _ *unwind.Rule) unwind.Verdict {
+func (d dear) Rule(q *stackwalk.Query, _ *stackwalk.Rule) unwind.Verdict {
 	*d.asked++
-	q.Cost += unwind.MaxCost / 3
+	q.Cost += stackwalk.MaxCost / 3
 	return unwind.NotCovered
 }
 

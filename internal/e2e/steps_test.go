@@ -16,6 +16,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/target"
@@ -99,8 +100,8 @@ func (st *step) check(t *testing.T, img *image.Image) {
 		regs.Set(r, num(v))
 	}
 	pc := num(st.Regs["pc"]) + num(st.Regs["rip"]) - num(st.Base) + lo
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
-	var rule unwind.Rule
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+	var rule stackwalk.Rule
 	rule.Reset()
 	if v := code.New(nil).Rule(&q, &rule); v != unwind.Found {
 		t.Errorf("%s at %#x: %v", st.Test, pc, v)

@@ -13,9 +13,9 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/disassemble"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // maxFunction bounds in bytes how far before a frame's place decoding begins, where
@@ -26,7 +26,7 @@ const maxFunction = 64 << 10
 // call that the frame waits for, or the instruction that was interrupted. It is empty
 // where the bytes are not known.
 func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
-	arch, state := snap.Arch, &unwind.State{Snapshot: snap, Module: f.Module}
+	arch, state := snap.Arch, &stackwalk.State{Snapshot: snap, Module: f.Module}
 	if f.Module != nil && f.Module.Image != nil {
 		arch = f.Module.Image.Arch
 	}
@@ -95,7 +95,7 @@ func wordText(arch *cpu.Arch, word []byte) string {
 
 // begin is where decoding begins for n instructions before a frame's place: so many of
 // equal length before it, or the function's entry, or the place itself.
-func begin(arch *cpu.Arch, state *unwind.State, f *report.Frame, n int) uint64 {
+func begin(arch *cpu.Arch, state *stackwalk.State, f *report.Frame, n int) uint64 {
 	entry := f.FunctionAt()
 	near := f.Function != "" && entry <= f.CallSite && f.CallSite-entry < maxFunction
 	if fixed := arch.InsnAlignIn(f.Mode); fixed == 4 {

@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/macho"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/machofile"
 	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/lab/device"
@@ -139,10 +140,10 @@ func compareCompact(t *testing.T, arch *cpu.Arch, reader, program string) {
 	}
 	var places, want []string
 	compactunwind.Of(img).Entries(func(e compactunwind.Entry) bool {
-		var rule unwind.Rule
+		var rule stackwalk.Rule
 		rule.Reset()
 		places = append(places, fmt.Sprintf("%x", e.Lo))
-		if (compact.Source{}).Rule(&unwind.Query{Image: img, Arch: arch, PC: e.Lo}, &rule) == unwind.Found {
+		if (compact.Source{}).Rule(&stackwalk.Query{Image: img, Arch: arch, PC: e.Lo}, &rule) == unwind.Found {
 			want = append(want, rowOf(arch, &rule))
 		} else {
 			want = append(want, "none")
@@ -167,7 +168,7 @@ func compareCompact(t *testing.T, arch *cpu.Arch, reader, program string) {
 }
 
 // rowOf is a rule as device/test/compact.c prints it: registers by DWARF's numbers on x86-64, from x16 on by order on arm64.
-func rowOf(arch *cpu.Arch, r *unwind.Rule) string {
+func rowOf(arch *cpu.Arch, r *stackwalk.Rule) string {
 	names := strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15")
 	if arch.Name == "aarch64" {
 		names = strings.Fields("x16 x17 x18 x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 x30 sp")
@@ -188,7 +189,7 @@ func rowOf(arch *cpu.Arch, r *unwind.Rule) string {
 		}
 	}
 	flags, ra := 0, int64(-1)
-	if r.RA.Kind == unwind.RegPlus {
+	if r.RA.Kind == stackwalk.RegPlus {
 		flags, ra = raInRegister, int64(number[arch.LR])
 	}
 	for _, saved := range r.Regs[:r.N] {

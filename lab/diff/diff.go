@@ -18,6 +18,7 @@ import (
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/image/macho"
 	"github.com/backsight/backsight/internal/image/pe"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/fp"
@@ -112,8 +113,8 @@ type Disagreement struct {
 	Kind           Kind
 	Lo, Hi         uint64 // the table's range
 	Function       string // the symbol there, "" for none
-	Table, Subject unwind.Rule
-	query          unwind.Query
+	Table, Subject stackwalk.Rule
+	query          stackwalk.Query
 	// Suspect: both directions of code analysis agree from a known entry, so that
 	// the table itself is in doubt.
 	Suspect bool
@@ -225,14 +226,14 @@ type verdictOf struct {
 type worker struct {
 	Result
 	own       *image.Image // with its tables
-	subject   unwind.RuleSource
-	reference unwind.RuleSource
+	subject   stackwalk.RuleSource
+	reference stackwalk.RuleSource
 	sweep     lint.Sweep
 	sp        lint.Pointer
 	anchored  lint.Anchored
-	q         unwind.Query
-	table     unwind.Rule
-	answer    unwind.Rule
+	q         stackwalk.Query
+	table     stackwalk.Rule
+	answer    stackwalk.Rule
 	f         lint.Function
 	kept      map[verdictOf]int // index in Disagreements
 	related   map[string]bool   // of the function: pairs of rules over different registers that agree
@@ -242,7 +243,7 @@ func open(path string, opt Options) (*image.Image, error) {
 	return image.Open(path, []image.Format{elf.Format(), macho.Format(), pe.Format()}, image.Options{Archs: opt.Archs, NoDebugFiles: true})
 }
 
-func newWorker(path string, opt Options, ref unwind.RuleSource) (*worker, error) {
+func newWorker(path string, opt Options, ref stackwalk.RuleSource) (*worker, error) {
 	img, err := open(path, opt)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/unwind"
 )
@@ -44,7 +45,7 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 func (w *worker) place(pc uint64, mode cpu.Mode, step cpu.Step) {
 	in, after := step.In, step.Next
 	arch := w.own.Arch
-	w.q = unwind.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
+	w.q = stackwalk.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
 	if w.Reference == unwind.MethodCFI { // the others describe frames at their calls only
 		w.compare(w.situation)
 	}
@@ -62,8 +63,8 @@ func (w *worker) situation() Situation {
 	switch {
 	case w.q.PC == w.f.Lo:
 		return Entry
-	case r.CFA.Kind == unwind.RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA &&
-		(arch.CallPushesRA || r.RA.Kind == unwind.RegPlus):
+	case r.CFA.Kind == stackwalk.RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA &&
+		(arch.CallPushesRA || r.RA.Kind == stackwalk.RegPlus):
 		return Bare
 	}
 	return Framed
@@ -105,20 +106,20 @@ func (w *worker) compare(situation func() Situation) {
 }
 
 func (w *worker) judge(t *Tally, s Situation) {
-	if w.table.RA.Kind == unwind.Undefined {
+	if w.table.RA.Kind == stackwalk.Undefined {
 		t.Agree++ // the outermost frame: whatever the subject says, nobody asks
 		return
 	}
 	rel := w.code.Compare(&w.q, w.f.Lo&^uint64(w.q.Mode), &w.table, &w.answer)
 	switch {
-	case rel.CFA == unwind.No || rel.RA == unwind.No:
+	case rel.CFA == stackwalk.No || rel.RA == stackwalk.No:
 		t.Wrong++
 		k := w.kind()
 		w.Wrong[k]++
 		w.keep(s, k, Wrong)
-	case (rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown) && w.related[w.pair()]:
+	case (rel.CFA == stackwalk.Unknown || rel.RA == stackwalk.Unknown) && w.related[w.pair()]:
 		t.Agree++
-	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
+	case rel.CFA == stackwalk.Unknown || rel.RA == stackwalk.Unknown:
 		t.Open++
 		w.keep(s, w.kind(), Undecided)
 	default:
@@ -126,7 +127,7 @@ func (w *worker) judge(t *Tally, s Situation) {
 		if w.table.CFA.Base != w.answer.CFA.Base {
 			w.related[w.pair()] = true
 		}
-		if rel.Regs == unwind.No {
+		if rel.Regs == stackwalk.No {
 			t.Regs++
 			w.keep(s, w.kind(), Registers)
 		}
@@ -154,14 +155,14 @@ func (w *worker) kind() Kind {
 // part tells whether the range is only a part of a function: its first row is not
 // that of an entry.
 func (w *worker) part() bool {
-	var first unwind.Rule
+	var first stackwalk.Rule
 	q := w.q
 	q.Image, q.PC, q.Exact = w.own, w.f.Lo, true
 	if w.reference.Method() != unwind.MethodCFI || w.reference.Rule(&q, &first) != unwind.Found {
 		return false
 	}
 	arch := w.own.Arch
-	return first.CFA.Kind != unwind.RegPlus || first.CFA.Base != arch.SP || first.CFA.Off != arch.EntryCFA
+	return first.CFA.Kind != stackwalk.RegPlus || first.CFA.Base != arch.SP || first.CFA.Off != arch.EntryCFA
 }
 
 // keep counts a disagreement and remembers the first of each function.
@@ -176,7 +177,7 @@ func (w *worker) keep(s Situation, k Kind, v Verdict) {
 	if !w.q.Exact {
 		place = w.q.Resume
 	}
-	const both = unwind.FromEntry | unwind.Agreed
+	const both = stackwalk.FromEntry | stackwalk.Agreed
 	w.Disagreements = append(w.Disagreements, Disagreement{Verdict: v, Places: 1, Place: place, Mode: w.q.Mode, Situation: s, Kind: k,
 		Lo: w.f.Lo, Hi: w.f.Hi, Table: w.table, Subject: w.answer, query: w.q, Suspect: v == Wrong && w.answer.Flags&both == both})
 }

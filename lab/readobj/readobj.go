@@ -12,8 +12,8 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/seh"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Compare counts the functions of a text, and lists those that the image's tables tell otherwise.
@@ -39,7 +39,7 @@ func Compare(img *image.Image, text io.Reader) (functions int, differ []string, 
 // notes are what explain says of the entry of a function. Of a part the whole is not in the text; of a packed function the epilogue.
 func notes(img *image.Image, lo uint64) (lines []string) {
 	packed := false
-	for _, line := range (seh.Source{}).Notes(&unwind.Query{Image: img, Arch: img.Arch, PC: lo}) {
+	for _, line := range (seh.Source{}).Notes(&stackwalk.Query{Image: img, Arch: img.Arch, PC: lo}) {
 		line, _, _ = strings.Cut(line, ", part of")
 		packed = packed || strings.HasPrefix(line, "packed")
 		if !packed || !strings.HasPrefix(line, "epilogue") {

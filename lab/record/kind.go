@@ -3,6 +3,7 @@ package record
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -79,14 +80,14 @@ func (k *kinds) row(pc uint64, mode cpu.Mode) rowKind {
 }
 
 // weight of a row: saved registers first, then how far away the CFA is.
-func weight(arch *cpu.Arch, r *unwind.Rule) int64 {
+func weight(arch *cpu.Arch, r *stackwalk.Rule) int64 {
 	n := int64(0)
 	for i := range r.N {
-		if r.Regs[i].Kind == unwind.AtCFA {
+		if r.Regs[i].Kind == stackwalk.AtCFA {
 			n++
 		}
 	}
-	if r.RA.Kind == unwind.AtCFA && !arch.CallPushesRA {
+	if r.RA.Kind == stackwalk.AtCFA && !arch.CallPushesRA {
 		n++
 	}
 	if r.CFA.Base != arch.SP {
@@ -106,8 +107,8 @@ func (k *kinds) function(lo, hi uint64, mode cpu.Mode) {
 			break
 		}
 		for i := range n {
-			var r unwind.Rule
-			q := unwind.Query{Image: k.img, Arch: arch, PC: pc, Mode: mode, Exact: true}
+			var r stackwalk.Rule
+			q := stackwalk.Query{Image: k.img, Arch: arch, PC: pc, Mode: mode, Exact: true}
 			if k.tables.Rule(&q, &r) == unwind.Found {
 				w := weight(arch, &r)
 				weights[pc] = w

@@ -3,9 +3,9 @@ package edges
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestArguments: inner holds in s0 what it was passed in a0; middle passes its own a0 plus 1, in the delay slot, and
@@ -46,28 +46,28 @@ func TestArguments(t *testing.T) {
 		40007c: 00000000  nop`}
 	img := p.Image(t)
 	m := &target.Module{Image: img}
-	reg := func(name string) unwind.Operand {
+	reg := func(name string) stackwalk.Operand {
 		r, ok := img.Arch.RegByName(name)
 		if !ok {
 			t.Fatal(name)
 		}
-		return unwind.Operand{Kind: unwind.InRegister, Reg: r}
+		return stackwalk.Operand{Kind: stackwalk.InRegister, Reg: r}
 	}
 	a0, s0, s8, sp := reg("a0"), reg("s0"), reg("s8"), reg("sp")
 	w := New(nil)
-	if got := w.Arguments(m, 0x400010, 0, false); len(got) != 1 || got[0] != (unwind.Argument{Reg: a0.Reg, At: s0}) {
+	if got := w.Arguments(m, 0x400010, 0, false); len(got) != 1 || got[0] != (stackwalk.Argument{Reg: a0.Reg, At: s0}) {
 		t.Errorf("inner holds %+v", got)
 	}
 	a0.Off, sp.Off = 1, -40
 	for _, c := range []struct {
 		ra   uint64
-		of   unwind.Operand
-		want unwind.Operand
+		of   stackwalk.Operand
+		want stackwalk.Operand
 	}{
 		{0x400030, a0, a0},
-		{0x400050, a0, unwind.Operand{Kind: unwind.Number, Off: 4}},
+		{0x400050, a0, stackwalk.Operand{Kind: stackwalk.Number, Off: 4}},
 		{0x400078, s8, sp},
-		{0x40000c, a0, unwind.Operand{}}, // no call stands before
+		{0x40000c, a0, stackwalk.Operand{}}, // no call stands before
 	} {
 		if got := w.Passes(m, c.ra, 0, c.of.Reg); got != c.want {
 			t.Errorf("%#x: %+v, want %+v", c.ra, got, c.want)

@@ -6,24 +6,24 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// CalledByPointer implements unwind.CallGraph. Example: vfs_write of Linux calls the write function
+// CalledByPointer implements stackwalk.CallGraph. Example: vfs_write of Linux calls the write function
 // of a file through a table. proc_reg_write is in such a table. security_file_permission, whose
 // stale return address lay on the same stack, is in none, and only rw_verify_area jumps there,
 // which is in no other table than that of the kernel's exports.
-func (g *Graph) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
+func (g *Graph) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) stackwalk.Answer {
 	p, ok := g.in(m, pc, mode)
 	if !ok {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	begins := p.beginnings(p.at)
 	if len(begins) == 0 {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
-	return p.memos.pointed.Get(begins[0], func() unwind.Answer {
+	return p.memos.pointed.Get(begins[0], func() stackwalk.Answer {
 		w := pointerWalk{program: p.program, seen: begins}
 		return w.run()
 	})
@@ -39,19 +39,19 @@ type pointerWalk struct {
 	seen []disasm.Addr
 }
 
-func (w *pointerWalk) run() unwind.Answer {
+func (w *pointerWalk) run() stackwalk.Answer {
 	for i := 0; i < len(w.seen); i++ {
 		switch at := w.seen[i]; {
 		case w.Entries.BuiltByCode(at), w.Entries.AddressTaken(at) && !w.onlyListed(at), w.isMentioned(at):
-			return unwind.Yes
+			return stackwalk.Yes
 		case w.words().inInstruction(at), !w.addJumpers(at):
-			return unwind.Unknown
+			return stackwalk.Unknown
 		}
 	}
 	if !w.Entries.HoldsPointers() {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
-	return unwind.No
+	return stackwalk.No
 }
 
 // onlyListed tells whether words hold a function's address, and calls go through none of them.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // exported is a kernel in small: write is in a table of functions; check is called and jumped to by
@@ -51,20 +51,20 @@ func TestCalledByPointer(t *testing.T) {
 	m := &target.Module{Image: img, Bias: 0x1000_0000}
 	for name, c := range map[string]struct {
 		pc   uint64
-		want unwind.Answer
+		want stackwalk.Answer
 	}{
-		"in a table":                              {0x400004, unwind.Yes},
-		"jumped to by what is exported only":      {0x400024, unwind.No},
-		"exported only":                           {0x400044, unwind.No},
-		"built by code":                           {0x400064, unwind.Yes},
-		"nobody points there":                     {0x400098, unwind.No},
-		"outside of the code nothing is known of": {0x300000, unwind.Unknown},
+		"in a table":                              {0x400004, stackwalk.Yes},
+		"jumped to by what is exported only":      {0x400024, stackwalk.No},
+		"exported only":                           {0x400044, stackwalk.No},
+		"built by code":                           {0x400064, stackwalk.Yes},
+		"nobody points there":                     {0x400098, stackwalk.No},
+		"outside of the code nothing is known of": {0x300000, stackwalk.Unknown},
 	} {
 		if got := New(nil).CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := New(nil).CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
+	if got := New(nil).CalledByPointer(nil, 0x400000, 0); got != stackwalk.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestCalledByPointer(t *testing.T) {
 // TestPointedFromAfar: an address counts whose halves stand apart, one in the delay slot of a branch.
 func TestPointedFromAfar(t *testing.T) {
 	m := &target.Module{Image: driver.Image(t)}
-	if got := New(nil).CalledByPointer(m, 0x400018, 0); got != unwind.Yes {
+	if got := New(nil).CalledByPointer(m, 0x400018, 0); got != stackwalk.Yes {
 		t.Errorf("mid: %v", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	p := exported
 	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
 	m := &target.Module{Image: p.Image(t)}
-	if got := New(nil).CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
+	if got := New(nil).CalledByPointer(m, 0x400024, 0); got != stackwalk.Unknown {
 		t.Errorf("%v, want unknown", got)
 	}
 }
@@ -115,7 +115,7 @@ func TestCalledByPointerPatched(t *testing.T) {
 	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) {
 		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
 	}
-	for pc, want := range map[uint64]unwind.Answer{0x400008: unwind.Yes, 0x400028: unwind.No} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400008: stackwalk.Yes, 0x400028: stackwalk.No} {
 		if got := New(tables).CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
@@ -132,7 +132,7 @@ func TestCalledByPointerExported(t *testing.T) {
 		400020: d65f03c0  ret`,
 		Data: map[uint64][]uint64{0x410000: {0x400000}, 0x420000: {0x400000, 0x400020}}}.Image(t)
 	m := &target.Module{Image: image.New(img.Header, withList{img.Container(), ".dynsym"})}
-	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400020: unwind.No} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400000: stackwalk.Yes, 0x400020: stackwalk.No} {
 		if got := New(nil).CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
@@ -161,10 +161,10 @@ func TestCalledByPointerBehindPadding(t *testing.T) {
 		Data: map[uint64][]uint64{0x410000: {0, 0x401010, 0}}}
 	m := &target.Module{Image: p.Image(t)}
 	w := New(nil)
-	if got := w.CalledByPointer(m, 0x401010, 0); got != unwind.Yes {
+	if got := w.CalledByPointer(m, 0x401010, 0); got != stackwalk.Yes {
 		t.Errorf("write: %v", got)
 	}
-	if got := w.CalledByPointer(m, 0x401030, 0); got != unwind.No {
+	if got := w.CalledByPointer(m, 0x401030, 0); got != stackwalk.No {
 		t.Errorf("check: %v", got)
 	}
 	if w.Callers(nil, m, 0x401010, 0).All {
@@ -179,11 +179,11 @@ func TestCalledByPointerSorted(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		at   func(i int) int
-		want unwind.Answer
+		want stackwalk.Answer
 	}{
-		{"sorted", func(i int) int { return i }, unwind.No},
-		{"two files", func(i int) int { return (i + n/2) % n }, unwind.No},
-		{"unsorted", func(i int) int { return i ^ 1 }, unwind.Yes},
+		{"sorted", func(i int) int { return i }, stackwalk.No},
+		{"two files", func(i int) int { return (i + n/2) % n }, stackwalk.No},
+		{"unsorted", func(i int) int { return i ^ 1 }, stackwalk.Yes},
 	} {
 		words := make([]uint64, n)
 		for i := range words {
@@ -221,7 +221,7 @@ func TestCalledByPointerStored(t *testing.T) {
 		400042: c3                       ret`,
 		Data: map[uint64][]uint64{0x410000: {0, 0x400000, 0}}}.Image(t)}
 	w := New(nil)
-	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400010: unwind.Unknown, 0x400020: unwind.No} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400000: stackwalk.Yes, 0x400010: stackwalk.Unknown, 0x400020: stackwalk.No} {
 		if got := w.CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
@@ -237,7 +237,7 @@ func TestCalledByPointerStored(t *testing.T) {
 // words are not the bytes of instructions.
 func TestCalledByPointerListedInCode(t *testing.T) {
 	const n = 600
-	for what, want := range map[string]unwind.Answer{"a list": unwind.No, "an instruction": unwind.Unknown} {
+	for what, want := range map[string]stackwalk.Answer{"a list": stackwalk.No, "an instruction": stackwalk.Unknown} {
 		text := bytes.Repeat([]byte{0xc3}, 16*n)
 		for i := range uint64(n) {
 			binary.LittleEndian.PutUint64(text[8*n+8*i:], 0x400000+8*i)

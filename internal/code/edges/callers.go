@@ -9,18 +9,18 @@ import (
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Callers implements unwind.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
+// Callers implements stackwalk.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
 // address; with each of the four places where code builds the address (lui v0; addiu v0) goes a call through
 // that register (-mlong-calls): the callers of mid_b are those four.
 //
 // Example of a table: crashy_init of a module hands one on, of which the word at 16 is crashy_write, and of which the
 // kernel keeps the address in the field 28 of an object. Of the kernel's calls one alone reads what it calls at 16 of what
 // it has read at 28: that of proc_reg_write.
-func (g *Graph) Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (c unwind.Calls) {
+func (g *Graph) Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (c stackwalk.Calls) {
 	c.System = -1
 	p, ok := g.in(m, pc, mode)
 	if !ok {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Where the library of linked lies in memory.
@@ -66,18 +66,18 @@ func TestReaches(t *testing.T) {
 		for _, tt := range []struct {
 			name      string
 			entry, pc uint64
-			want      unwind.Answer
+			want      stackwalk.Answer
 			alone     bool // the code of one image decides
 		}{
-			{"the stub itself", 0x400000, 0x400008, unwind.Yes, true},
-			{"through the GOT", 0x400000, lib, unwind.Yes, false},
-			{"and the tail call", 0x400000, lib + 0x10, unwind.YesByJump, false},
-			{"the tail call", lib, lib + 0x10, unwind.YesByJump, true},
-			{"h is another function", 0x400000, lib + 0x20, unwind.No, false},
-			{"h does not follow f", lib, lib + 0x20, unwind.No, true},
-			{"leaf calls nobody", 0x400050, 0x400020, unwind.No, true},
-			{"called, which is another frame", 0x400020, 0x400050, unwind.No, true},
-			{"outside all modules", 0x1000, lib, unwind.Unknown, false},
+			{"the stub itself", 0x400000, 0x400008, stackwalk.Yes, true},
+			{"through the GOT", 0x400000, lib, stackwalk.Yes, false},
+			{"and the tail call", 0x400000, lib + 0x10, stackwalk.YesByJump, false},
+			{"the tail call", lib, lib + 0x10, stackwalk.YesByJump, true},
+			{"h is another function", 0x400000, lib + 0x20, stackwalk.No, false},
+			{"h does not follow f", lib, lib + 0x20, stackwalk.No, true},
+			{"leaf calls nobody", 0x400050, 0x400020, stackwalk.No, true},
+			{"called, which is another frame", 0x400020, 0x400050, stackwalk.No, true},
+			{"outside all modules", 0x1000, lib, stackwalk.Unknown, false},
 		} {
 			if got, alone, _ := s.Reaches(snap, tt.entry, 0, tt.pc); got != tt.want || alone != tt.alone {
 				t.Errorf("%s: %#x reaches %#x: %d, by one image alone: %t", tt.name, tt.entry, tt.pc, got, alone)
@@ -98,7 +98,7 @@ func TestReachesImport(t *testing.T) {
 		400008: 0320f809  jalr  t9
 		40000c: 24180003  li    t8,3`}.Image(t)
 	snap.Modules[0].Image = app
-	for pc, want := range map[uint64]unwind.Answer{lib: unwind.Yes, lib + 0x10: unwind.YesByJump, lib + 0x20: unwind.Unknown} {
+	for pc, want := range map[uint64]stackwalk.Answer{lib: stackwalk.Yes, lib + 0x10: stackwalk.YesByJump, lib + 0x20: stackwalk.Unknown} {
 		if got, alone, _ := s.Reaches(snap, 0x400000, 0, pc); got != want || alone {
 			t.Errorf("the stub reaches %#x: %d, want %d; by one image alone: %t", pc, got, want, alone)
 		}
@@ -142,7 +142,7 @@ func TestMayReach(t *testing.T) {
 		{"through the GOT", 0x400020, lib, true}, {"h, through the GOT", 0x400020, lib + 0x20, false},
 		{"a pointer", 0x400050, lib + 0x20, true}, {"an import that no module has", 0x400060, lib + 0x20, true},
 	} {
-		if got := mayReach(s, snap, tt.entry, 0, tt.pc); (got != unwind.No) != tt.want {
+		if got := mayReach(s, snap, tt.entry, 0, tt.pc); (got != stackwalk.No) != tt.want {
 			t.Errorf("%s: %#x may reach %#x: %v", tt.what, tt.entry, tt.pc, got)
 		}
 	}
@@ -164,7 +164,7 @@ func TestReachesOwnChoice(t *testing.T) {
 		400040: 90                    nop
 		400041: c3                    ret`})
 	m := snap.Modules[0]
-	for pc, want := range map[uint64]unwind.Answer{0x400031: unwind.Yes, 0x400017: unwind.Unknown, 0x400041: unwind.Unknown} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400031: stackwalk.Yes, 0x400017: stackwalk.Unknown, 0x400041: stackwalk.Unknown} {
 		if got, _, _ := New(nil).Reaches(snap, m.ToTarget(0x400000), 0, m.ToTarget(pc)); got != want {
 			t.Errorf("the stub reaches %#x: %d, want %d", pc, got, want)
 		}
@@ -181,7 +181,7 @@ func TestReachesByLastJump(t *testing.T) {
 		401000: a9bf7bfd  stp  x29,x30,[sp,#-16]!
 		401004: a8c17bfd  ldp  x29,x30,[sp],#16
 		401008: 17fffbfe  b    400000`})
-	for pc, want := range map[uint64]unwind.Answer{0x401004: unwind.Yes, 0x400004: unwind.YesByJump} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x401004: stackwalk.Yes, 0x400004: stackwalk.YesByJump} {
 		if got, _, _ := New(nil).Reaches(snap, 0x401000, 0, pc); got != want {
 			t.Errorf("f reaches %#x: %d, want %d", pc, got, want)
 		}
@@ -203,7 +203,7 @@ func TestReachesByGuess(t *testing.T) {
 		40000c: c3           ret`}.Image(t)
 	lo, hi := app.Segments.Bounds()
 	snap := &target.Snapshot{Arch: app.Arch, Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
-	for pc, want := range map[uint64]unwind.Answer{0x400001: unwind.Yes, 0x400003: unwind.Yes, 0x400008: unwind.Unknown} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400001: stackwalk.Yes, 0x400003: stackwalk.Yes, 0x400008: stackwalk.Unknown} {
 		if got, _, _ := New(nil).Reaches(snap, 0x400000, 0, pc); got != want {
 			t.Errorf("%x is reached: %d, want %d", pc, got, want)
 		}
@@ -351,16 +351,16 @@ func TestOneFunction(t *testing.T) {
 	m := dies(t)
 	for _, c := range []struct {
 		a, b uint64
-		want unwind.Answer
+		want stackwalk.Answer
 	}{
-		{0x400008, 0x40001b, unwind.Yes}, {0x400008, 0x400030, unwind.Yes}, {0x400030, 0x40001b, unwind.Yes},
-		{0x400008, 0x400020, unwind.No}, {0x400020, 0x400040, unwind.No},
+		{0x400008, 0x40001b, stackwalk.Yes}, {0x400008, 0x400030, stackwalk.Yes}, {0x400030, 0x40001b, stackwalk.Yes},
+		{0x400008, 0x400020, stackwalk.No}, {0x400020, 0x400040, stackwalk.No},
 	} {
 		if got := New(nil).OneFunction(m, c.a+m.Bias, c.b+m.Bias, 0); got != c.want {
 			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
 		}
 	}
-	if New(nil).OneFunction(&target.Module{}, 1, 2, 0) != unwind.Unknown {
+	if New(nil).OneFunction(&target.Module{}, 1, 2, 0) != stackwalk.Unknown {
 		t.Error("nothing tells without code")
 	}
 }
@@ -368,7 +368,7 @@ func TestOneFunction(t *testing.T) {
 // TestOneFunctionByFrames: f calls h, and so does the code behind, to whose beginning nothing leads.
 // That code is none of f's where its return undoes another frame than f makes.
 func TestOneFunctionByFrames(t *testing.T) {
-	for add, want := range map[string]unwind.Answer{"910083ff  add sp,sp,#32": unwind.No, "910043ff  add sp,sp,#16": unwind.Unknown} {
+	for add, want := range map[string]stackwalk.Answer{"910083ff  add sp,sp,#32": stackwalk.No, "910043ff  add sp,sp,#16": stackwalk.Unknown} {
 		m := &target.Module{Image: codetest.Program{CPU: "aarch64", Listing: `
 	400000 <f>:
 	400030 <h>:
@@ -405,7 +405,7 @@ func TestOneFunctionSaving(t *testing.T) {
 		40001c: d65f03c0  ret
 		400030: d65f03c0  ret`}.Image(t)}
 	m.Range.Lo, m.Range.Hi = m.Image.Segments.Bounds()
-	if got := New(nil).OneFunction(m, 0x400004, 0x400014, 0); got != unwind.No {
+	if got := New(nil).OneFunction(m, 0x400004, 0x400014, 0); got != stackwalk.No {
 		t.Errorf("%v", got)
 	}
 }
@@ -433,8 +433,8 @@ func TestOneFunctionByPointers(t *testing.T) {
 		40005c: c3              ret`, Data: map[uint64][]uint64{0x401000: {0x400010, 0x400030}}}.Image(t)}
 	for _, c := range []struct {
 		a, b uint64
-		want unwind.Answer
-	}{{0x400011, 0x400016, unwind.Yes}, {0x400011, 0x400031, unwind.No}, {0x400051, 0x400056, unwind.Yes}, {0x400051, 0x400031, unwind.Unknown}} {
+		want stackwalk.Answer
+	}{{0x400011, 0x400016, stackwalk.Yes}, {0x400011, 0x400031, stackwalk.No}, {0x400051, 0x400056, stackwalk.Yes}, {0x400051, 0x400031, stackwalk.Unknown}} {
 		if got := New(nil).OneFunction(m, c.a, c.b, 0); got != c.want {
 			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
 		}

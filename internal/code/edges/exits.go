@@ -5,12 +5,12 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Abandons implements unwind.CallGraph.
-func (g *Graph) Abandons(q *unwind.Query) bool {
+// Abandons implements stackwalk.CallGraph.
+func (g *Graph) Abandons(q *stackwalk.Query) bool {
 	if q.Arch.Decoder == nil || !q.HasEntry {
 		return false
 	}
@@ -19,11 +19,11 @@ func (g *Graph) Abandons(q *unwind.Query) bool {
 	return ok && p.Flows.Abandons(p.Flows.Function(disasm.Addr{PC: q.Entry, Mode: q.Mode}), at.Addr(), !at.Exact)
 }
 
-// LeavesException implements unwind.CallGraph.
-func (g *Graph) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
+// LeavesException implements stackwalk.CallGraph.
+func (g *Graph) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) stackwalk.Answer {
 	p, ok := g.in(m, pc, mode)
 	if !ok {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	ways := p.Flows.ReturnPaths(p.at, false)
 	n, comesBack := 0, false
@@ -35,17 +35,17 @@ func (g *Graph) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) unwi
 	}
 	switch {
 	case n == len(ways) && n > 0:
-		return unwind.Yes
+		return stackwalk.Yes
 	case n == 0 && comesBack:
-		return unwind.No
+		return stackwalk.No
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // maxBefore is how many bytes of code in front of a place are looked at.
 const maxBefore = 64
 
-// BehindSyscall implements unwind.CallGraph. It decodes from the first place in front of pc
+// BehindSyscall implements stackwalk.CallGraph. It decodes from the first place in front of pc
 // from which instructions lead there, so that the decoding has fallen into step on the way.
 func (g *Graph) BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
@@ -68,7 +68,7 @@ func (g *Graph) BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool {
 // maxExit is how many instructions lead to the system call at most.
 const maxExit = 8
 
-// EndsThread implements unwind.CallGraph. A thread begins in a system call of glibc's clone,
+// EndsThread implements stackwalk.CallGraph. A thread begins in a system call of glibc's clone,
 // which made no frame on the new stack and calls the thread's function. What that function
 // returns is the thread's exit status:
 //

@@ -3,9 +3,9 @@ package edges
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestLeavesException: code that jumps to a function and has it return to a place behind no call
@@ -36,13 +36,13 @@ func TestLeavesException(t *testing.T) {
 		8040003c: e28dd018  add sp,sp,#24
 		80400040: e1b0f00e  movs pc,lr`}.Image(t)
 	m := target.NewModule("vmlinux", img, 0x1000)
-	for pc, want := range map[uint64]unwind.Answer{0x80401000: unwind.Yes, 0x80401010: unwind.No, 0x80401014: unwind.Yes,
-		0x80401030: unwind.Unknown, 0x80500000: unwind.Unknown} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x80401000: stackwalk.Yes, 0x80401010: stackwalk.No, 0x80401014: stackwalk.Yes,
+		0x80401030: stackwalk.Unknown, 0x80500000: stackwalk.Unknown} {
 		if got := New(nil).LeavesException(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
 	}
-	if got := New(nil).LeavesException(nil, 0, 0); got != unwind.Unknown {
+	if got := New(nil).LeavesException(nil, 0, 0); got != stackwalk.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }

@@ -98,7 +98,7 @@ func (p place) holding() *dataflow.Function {
 	return nil
 }
 
-// StartsFunction implements unwind.CallGraph. Behind a call that comes back, the caller goes
+// StartsFunction implements stackwalk.CallGraph. Behind a call that comes back, the caller goes
 // on, whatever seems to point there.
 func (g *Graph) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool {
 	p, ok := g.in(m, pc, mode)
@@ -132,7 +132,7 @@ func (p *program) mayNotReturn(m *target.Module, site cpu.CallSite) bool {
 	return !site.Direct || p.Callees.NeverReturns(disasm.Addr{PC: inImage(m, site.Target), Mode: site.TargetMode})
 }
 
-// StartHandsOn implements unwind.CallGraph. On i386 _start reads main's address from the GOT and
+// StartHandsOn implements stackwalk.CallGraph. On i386 _start reads main's address from the GOT and
 // pushes that: the stack has what the code does not tell.
 func (g *Graph) StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)

@@ -1,5 +1,5 @@
 // Package edges tells of calls: where each goes, what leads to a function, and how surely. It answers
-// the walker's questions (unwind.CallGraph) from the bottom up:
+// the walker's questions (stackwalk.CallGraph) from the bottom up:
 //
 //	functions ─► stubs ─► tail calls ─► where a call goes ─► whether another call may have been made
 //	pointers, registers ─► index of an image's calls ─► what leads to a function
@@ -16,11 +16,11 @@ import (
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/features"
 	"github.com/backsight/backsight/internal/memo"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Graph implements unwind.CallGraph.
+// Graph implements stackwalk.CallGraph.
 type Graph struct {
 	// ranges lists the functions that an image's unwind tables know of; nil: no tables are asked.
 	ranges discover.Ranges
@@ -97,12 +97,12 @@ type memos struct {
 	targets memo.Table[disasm.Addr, targets]
 	ofCalls memo.Table[callQuestion, bool]
 	// of functions, by entry
-	pointed  memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
-	held     memo.Table[disasm.Addr, bool]          // may code get the address from data or build it?
-	slots    memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
+	pointed  memo.Table[disasm.Addr, stackwalk.Answer] // may a pointer lead there?
+	held     memo.Table[disasm.Addr, bool]             // may code get the address from data or build it?
+	slots    memo.Table[slotKey, stackwalk.Answer]     // does a table hold the function at an offset?
 	callers  memo.Table[disasm.Addr, callers]
-	framed   memo.Table[disasm.Addr, []unwind.Rule] // at jumps to unknown places
-	imports  memo.Table[disasm.Addr, importName]    // of PLT stubs
+	framed   memo.Table[disasm.Addr, []stackwalk.Rule] // at jumps to unknown places
+	imports  memo.Table[disasm.Addr, importName]       // of PLT stubs
 	features memo.Table[disasm.Addr, *features.Function]
 }
 
@@ -130,7 +130,7 @@ type reach struct {
 
 // reachable is what a question cost, and the answer.
 type reachable struct {
-	unwind.Answer
+	stackwalk.Answer
 	cost uint32
 }
 

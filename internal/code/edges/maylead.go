@@ -4,8 +4,8 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // A call through a table of functions reads its target at an offset from the table's beginning, and a table of
@@ -17,29 +17,29 @@ import (
 //
 // vfs_write would have to be handed pops+8, which nothing builds or holds: it does not call crashy_write.
 
-// MayLead implements unwind.CallGraph.
-func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
+// MayLead implements stackwalk.CallGraph.
+func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) stackwalk.Answer {
 	caller, ok := g.in(m, ra, mode)
 	callee, is := g.in(to, pc, mode)
 	if !ok || !is {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	begins := callee.beginnings(callee.at)
 	call, ok := caller.callWithin()
 	if len(begins) == 0 || !ok {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	r, numbers := newReads(caller.Code), passing{registers[uint64]{code: caller.Code}}
 	if offset, ok := r.slot(call); ok {
-		held := func() unwind.Answer { return tableSearch{callee.program}.heldAt(begins, offset) }
-		if callee.memos.slots.Get(slotKey{begins[0], offset}, held) == unwind.No {
-			return unwind.No
+		held := func() stackwalk.Answer { return tableSearch{callee.program}.heldAt(begins, offset) }
+		if callee.memos.slots.Get(slotKey{begins[0], offset}, held) == stackwalk.No {
+			return stackwalk.No
 		}
 	}
 	if passed := numbers.noAddresses(call); passed != 0 && passed&addressesTaken(callee.Code, begins[0]) != 0 {
-		return unwind.No
+		return stackwalk.No
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // tableSearch looks for tables of functions in a program.
@@ -47,11 +47,11 @@ type tableSearch struct{ *program }
 
 // heldAt is No where every word that holds a function, by its beginnings, is in a table of which no call reads
 // at an offset.
-func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) unwind.Answer {
+func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) stackwalk.Answer {
 	some := false
 	for _, at := range begins {
 		if p.Entries.BuiltByCode(at) || p.words().inInstruction(at) || !p.noneJumpsTo(at) {
-			return unwind.Unknown
+			return stackwalk.Unknown
 		}
 		may := false
 		p.words().eachPointer(at, func(word uint64) bool {
@@ -63,13 +63,13 @@ func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) unwind.Answer {
 			return !may
 		})
 		if may {
-			return unwind.Unknown
+			return stackwalk.Unknown
 		}
 	}
 	if !some || !p.Entries.HoldsPointers() {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
-	return unwind.No
+	return stackwalk.No
 }
 
 // noneJumpsTo tells whether no other function ends in a jump to an entry.

@@ -3,9 +3,9 @@ package edges
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // passers is a program for AArch64. first writes through what it is passed first, second reads through what it is
@@ -98,7 +98,7 @@ var slotTables = codetest.Program{CPU: "aarch64", Listing: `
 type mayLead struct {
 	name   string
 	ra, pc uint64
-	want   unwind.Answer
+	want   stackwalk.Answer
 }
 
 func checkMayLead(t *testing.T, p codetest.Program, cases []mayLead) {
@@ -109,7 +109,7 @@ func checkMayLead(t *testing.T, p codetest.Program, cases []mayLead) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	if got := New(nil).MayLead(nil, cases[0].ra, 0, m, cases[0].pc+m.Bias); got != unwind.Unknown {
+	if got := New(nil).MayLead(nil, cases[0].ra, 0, m, cases[0].pc+m.Bias); got != stackwalk.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }
@@ -117,28 +117,28 @@ func checkMayLead(t *testing.T, p codetest.Program, cases []mayLead) {
 // TestMayLeadByArgument: a number of 32 bits, or the address of a function, is no address of data.
 func TestMayLeadByArgument(t *testing.T) {
 	checkMayLead(t, passers, []mayLead{
-		{"a number for an address", 0x400044, 0x400008, unwind.No},
-		{"a number for what is not looked at", 0x400044, 0x400018, unwind.Unknown},
-		{"another way comes in", 0x40004c, 0x400008, unwind.Unknown},
-		{"an address", 0x400054, 0x400008, unwind.Unknown},
-		{"the function itself for an address", 0x40007c, 0x400018, unwind.No},
-		{"the function itself for what is not looked at", 0x40007c, 0x400028, unwind.Unknown},
-		{"an address first", 0x40007c, 0x400008, unwind.Unknown},
-		{"no call", 0x400038, 0x400008, unwind.Unknown},
-		{"outside", 0x300000, 0x400008, unwind.Unknown},
+		{"a number for an address", 0x400044, 0x400008, stackwalk.No},
+		{"a number for what is not looked at", 0x400044, 0x400018, stackwalk.Unknown},
+		{"another way comes in", 0x40004c, 0x400008, stackwalk.Unknown},
+		{"an address", 0x400054, 0x400008, stackwalk.Unknown},
+		{"the function itself for an address", 0x40007c, 0x400018, stackwalk.No},
+		{"the function itself for what is not looked at", 0x40007c, 0x400028, stackwalk.Unknown},
+		{"an address first", 0x40007c, 0x400008, stackwalk.Unknown},
+		{"no call", 0x400038, 0x400008, stackwalk.Unknown},
+		{"outside", 0x300000, 0x400008, stackwalk.Unknown},
 	})
 }
 
 // TestMayLeadByTable: a call reads a function out of a table at one offset, at which some table must have it.
 func TestMayLeadByTable(t *testing.T) {
 	checkMayLead(t, slotTables, []mayLead{
-		{"another offset", 0x400030, 0x400018, unwind.No},
-		{"another way comes in", 0x400038, 0x400018, unwind.Unknown},
-		{"its offset", 0x400060, 0x400018, unwind.Unknown},
-		{"an index", 0x400090, 0x400018, unwind.Unknown},
-		{"a function whose address is taken", 0x400030, 0x400008, unwind.Unknown},
-		{"a table within a table, which data names", 0x400030, 0x400010, unwind.Unknown},
-		{"no call", 0x400028, 0x400018, unwind.Unknown},
-		{"outside", 0x300000, 0x400018, unwind.Unknown},
+		{"another offset", 0x400030, 0x400018, stackwalk.No},
+		{"another way comes in", 0x400038, 0x400018, stackwalk.Unknown},
+		{"its offset", 0x400060, 0x400018, stackwalk.Unknown},
+		{"an index", 0x400090, 0x400018, stackwalk.Unknown},
+		{"a function whose address is taken", 0x400030, 0x400008, stackwalk.Unknown},
+		{"a table within a table, which data names", 0x400030, 0x400010, stackwalk.Unknown},
+		{"no call", 0x400028, 0x400018, stackwalk.Unknown},
+		{"outside", 0x300000, 0x400018, stackwalk.Unknown},
 	})
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// OneFunction implements unwind.CallGraph. Yes takes a way through the code: where no entry is
+// OneFunction implements stackwalk.CallGraph. Yes takes a way through the code: where no entry is
 // certain between the places, one of a function may lie there that only pointers lead to.
-func (g *Graph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind.Answer {
+func (g *Graph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) stackwalk.Answer {
 	p, ok := g.in(m, a, mode)
 	if !ok {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	a, b = p.at.PC, inImage(m, b)
 	at, other := p.at, disasm.Addr{PC: b, Mode: mode}
@@ -25,15 +25,15 @@ func (g *Graph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind
 	listed := p.Entries.Lists(a) && p.Entries.Lists(b)
 	switch {
 	case listed && !between, !listed && (p.holdsBoth(at, b) || p.holdsBoth(other, a)):
-		return unwind.Yes
+		return stackwalk.Yes
 	case between:
-		return unwind.No
+		return stackwalk.No
 	case p.flowHolds(a, mode, a, b) || p.flowHolds(b, mode, a, b):
-		return unwind.Yes
+		return stackwalk.Yes
 	case p.beginsBetween(a, b, mode) || p.undoesOther(at, other) || p.undoesOther(other, at), p.standsAlone(at, b):
-		return unwind.No
+		return stackwalk.No
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // holdsBoth tells whether control comes to both places in the function at the first place, whose
@@ -90,7 +90,7 @@ func (p *program) undoesOther(a, b disasm.Addr) bool {
 	for i := range paths {
 		way := rules.FromPath(&paths[i], p.Arch)
 		unknown := !p.Arch.CallPushesRA && paths[i].RA == (absint.Value{}) ||
-			way.CFA.Kind != unwind.RegPlus || way.CFA.Base != p.Arch.SP || way.RA.Kind != unwind.AtCFA
+			way.CFA.Kind != stackwalk.RegPlus || way.CFA.Base != p.Arch.SP || way.RA.Kind != stackwalk.AtCFA
 		if unknown || makes(p.Arch, t, &way) {
 			return false
 		}
@@ -99,7 +99,7 @@ func (p *program) undoesOther(a, b disasm.Addr) bool {
 }
 
 // makes tells whether a function may have the frame of a rule.
-func makes(arch *cpu.Arch, t *heights.Table, way *unwind.Rule) bool {
+func makes(arch *cpu.Arch, t *heights.Table, way *stackwalk.Rule) bool {
 	return slices.ContainsFunc(t.Frames, func(r heights.SavedRegs) bool {
 		at, known := returnSlot(arch, t, &r)
 		return arch.EntryCFA-int64(r.SP) == way.CFA.Off && (!known || at == way.CFA.Off+way.RA.Off)

@@ -8,7 +8,7 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Shadows implements unwind.CallGraph. A register that was moved by one word is no pointer to a shadow stack unless the
+// Shadows implements stackwalk.CallGraph. A register that was moved by one word is no pointer to a shadow stack unless the
 // function has stored its return address through that register on the way.
 func (g *Graph) Shadows(m *target.Module, pc uint64, mode cpu.Mode, exact bool, r cpu.Reg) (moved int64, known bool) {
 	p, ok := g.in(m, pc, mode)

@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -26,7 +27,7 @@ type frameCall struct {
 	steps  int   // instructions executed
 }
 
-// SoleCall implements unwind.CallGraph. Example: md_write in libcrypto calls BIO_write, BIO_clear_retry_flags,
+// SoleCall implements stackwalk.CallGraph. Example: md_write in libcrypto calls BIO_write, BIO_clear_retry_flags,
 // BIO_copy_next_retry and EVP_DigestUpdate. The last one ends in a jump through a pointer, to whichever digest;
 // the others come back before they would jump there. So EVP_DigestUpdate was called.
 func (g *Graph) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
@@ -34,7 +35,7 @@ func (g *Graph) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
 	return g.ofCall(snap, callee, f, callQuestion{sole: true, byJump: byJump}, func(c *frameCall) bool { return c.only(byJump) })
 }
 
-// MayJump implements unwind.CallGraph. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
+// MayJump implements stackwalk.CallGraph. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
 func (g *Graph) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool {
 	return g.ofCall(snap, callee, f, callQuestion{}, func(c *frameCall) bool {
 		own, is := c.after.callBefore()
@@ -107,7 +108,7 @@ func (c *frameCall) leavesOut(own, call *cpu.CallSite, mode cpu.Mode) bool {
 	case !call.Direct:
 		var known bool
 		if entry, entryMode, known = c.Callee(c.snap, call.Addr, mode); !known {
-			return c.MayCall(c.snap, call.Addr, mode, c.callee.CallSite) == unwind.No
+			return c.MayCall(c.snap, call.Addr, mode, c.callee.CallSite) == stackwalk.No
 		}
 	}
 	w := tailWalk{capture: c.capture, pc: c.callee.CallSite}

@@ -3,6 +3,7 @@ package edges
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -172,7 +173,7 @@ func TestSoleCallOfLinker(t *testing.T) {
 		if got := New(nil).SoleCall(snap, callee, &unwind.Frame{PC: 0x400006, CallSite: 0x400001, Module: m}); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)
 		}
-		if a := mayReach(New(nil), snap, 0x400050, 0, callee.CallSite); (a == unwind.No) != tt.want {
+		if a := mayReach(New(nil), snap, 0x400050, 0, callee.CallSite); (a == stackwalk.No) != tt.want {
 			t.Errorf("%+v: entered by the import's stub: %v", tt, a)
 		}
 	}

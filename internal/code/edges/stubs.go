@@ -5,11 +5,11 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/callee"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Stub implements unwind.CallGraph.
+// Stub implements stackwalk.CallGraph.
 func (g *Graph) Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (uint64, bool) {
 	c := capture{g, snap}
 	p, ok := c.find(disasm.Addr{PC: entry, Mode: mode})
@@ -47,11 +47,11 @@ func (c capture) bound(p place, slot uint64) (to disasm.Addr, ok bool) {
 // the dynamic linker. Else the name of the import does: enough to accept the function of
 // that name where pc is (the answer for others stays Unknown: an indirect function's symbol
 // is not where calls go). The result is a target address, 0 where nothing tells.
-func (c capture) binding(p place, slot, pc uint64) (disasm.Addr, unwind.Answer) {
+func (c capture) binding(p place, slot, pc uint64) (disasm.Addr, stackwalk.Answer) {
 	if to, ok := c.bound(p, slot); ok {
-		return to, unwind.No
+		return to, stackwalk.No
 	}
-	return c.namesake(p, slot, pc), unwind.Unknown
+	return c.namesake(p, slot, pc), stackwalk.Unknown
 }
 
 // namesake is where the import that the dynamic linker stores at an image address of p goes, if that is
@@ -116,7 +116,7 @@ func (c capture) exports(p place, slot uint64, visit func(lib *target.Module, ex
 	}
 }
 
-// Binds implements unwind.CallGraph. Below the return address lies what tells the dynamic linker
+// Binds implements stackwalk.CallGraph. Below the return address lies what tells the dynamic linker
 // which import to bind (System V ABI, AMD64 supplement, 5.2; "SysV ABI for the Arm 64-bit
 // architecture", dynamic linking):
 //

@@ -9,16 +9,16 @@ import (
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Reaches implements unwind.CallGraph. What an image's code alone decides is kept.
-func (g *Graph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
+// Reaches implements stackwalk.CallGraph. What an image's code alone decides is kept.
+func (g *Graph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a stackwalk.Answer, alone bool, cost uint64) {
 	w := tailWalk{capture: capture{g, snap}, pc: pc, alone: true}
 	p, ok := w.find(disasm.Addr{PC: entry, Mode: mode})
 	if !ok {
-		return unwind.Unknown, false, 0
+		return stackwalk.Unknown, false, 0
 	}
 	k := reach{p.at, inImage(p.m, pc)}
 	if p.m.Contains(pc) {
@@ -35,7 +35,7 @@ func (g *Graph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc u
 
 // mayReach is Reaches where imports are taken for the functions of their names, in whichever module, and jumps
 // through words that may change go where the file has them. No is certain.
-func mayReach(g *Graph, snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+func mayReach(g *Graph, snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) stackwalk.Answer {
 	walk := tailWalk{capture: capture{g, snap}, pc: pc, byName: true}
 	return walk.from(disasm.Addr{PC: entry, Mode: mode})
 }
@@ -74,33 +74,33 @@ func (l *places) add(to disasm.Addr) {
 }
 
 // from follows tail calls from an entry.
-func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
+func (w *tailWalk) from(entry disasm.Addr) stackwalk.Answer {
 	if w.thunk(entry) {
-		return unwind.Anywhere
+		return stackwalk.Anywhere
 	}
 	w.todo.add(entry)
-	answer := unwind.No
+	answer := stackwalk.No
 	straight := 1 // how many of todo are the entry's function, or are reached by PLT stubs only
 	for n := 0; n < w.todo.n && n < maxTailJumps; n++ {
 		before := w.todo.n
 		a, stub := w.visit(w.todo.all[n])
 		switch a {
-		case unwind.Yes:
+		case stackwalk.Yes:
 			if n >= straight {
-				return unwind.YesByJump
+				return stackwalk.YesByJump
 			}
 			return a
-		case unwind.YesByJump:
+		case stackwalk.YesByJump:
 			return a
-		case unwind.Unknown:
+		case stackwalk.Unknown:
 			answer = a
 		}
 		if stub && straight == before {
 			straight++
 		}
 	}
-	if w.todo.n > maxTailJumps || answer == unwind.No && !w.elsewhere(entry) {
-		return unwind.Unknown
+	if w.todo.n > maxTailJumps || answer == stackwalk.No && !w.elsewhere(entry) {
+		return stackwalk.Unknown
 	}
 	return answer
 }
@@ -118,20 +118,20 @@ func (w *tailWalk) thunk(at disasm.Addr) bool {
 // visit answers for one function and adds where its tail calls go. Where the function jumps with its frame
 // undone, another one may begin that nothing else tells of. stub: the function is nothing but a jump
 // through memory.
-func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
+func (w *tailWalk) visit(to disasm.Addr) (a stackwalk.Answer, stub bool) {
 	p, ok := w.find(to)
 	if !ok {
 		w.alone = false
-		return unwind.Unknown, false
+		return stackwalk.Unknown, false
 	}
 	own := p.m.Contains(w.pc)
 	w.alone = w.alone && own
 	entry, pc := p.at, inImage(p.m, w.pc)
 	if !p.Has(entry.PC) {
-		return unwind.No, false
+		return stackwalk.No, false
 	}
 	if slot, ok := p.importAt(entry); ok && w.byName && w.mayBind(p, slot) {
-		return unwind.Unknown, true
+		return stackwalk.Unknown, true
 	}
 	if p.Callees.BindsLazily(entry) {
 		return w.throughLinker(p, entry.PC), true
@@ -140,12 +140,12 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	w.cost += f.Steps()
 	if own && f.Contains(pc) {
 		if f.ByGuess(pc) && !p.fits(f, pc) {
-			return unwind.Unknown, false
+			return stackwalk.Unknown, false
 		}
 		if dataflow.MayHaveLeft(f, pc) {
-			return unwind.YesByJump, false
+			return stackwalk.YesByJump, false
 		}
-		return unwind.Yes, false
+		return stackwalk.Yes, false
 	}
 	slot, isStub := p.Callees.StubSlot(entry)
 	if isStub {
@@ -154,7 +154,7 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 		}
 		if w.addImport(p, slot) && w.byName {
 			w.alone = false
-			return unwind.No, true
+			return stackwalk.No, true
 		}
 	}
 	return w.leaves(p.m, f, isStub), false
@@ -162,29 +162,29 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 
 // throughLinker answers for a stub of p at an image address that has the dynamic linker bind its
 // import at each call (MIPS), and adds where the import goes.
-func (w *tailWalk) throughLinker(p place, stub uint64) unwind.Answer {
+func (w *tailWalk) throughLinker(p place, stub uint64) stackwalk.Answer {
 	w.alone = false
 	if to := w.namesake(p, stub, w.pc); to.PC != 0 {
 		w.todo.add(to)
-		return w.named(unwind.Unknown)
+		return w.named(stackwalk.Unknown)
 	}
 	if w.addImport(p, stub) {
-		return w.named(unwind.Unknown)
+		return w.named(stackwalk.Unknown)
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // named is the answer for a stub, the function of whose import's name is looked at as well.
-func (w *tailWalk) named(a unwind.Answer) unwind.Answer {
+func (w *tailWalk) named(a stackwalk.Answer) stackwalk.Answer {
 	if w.byName {
-		return unwind.No
+		return stackwalk.No
 	}
 	return a
 }
 
 // throughSlot answers for a PLT stub f of p, which jumps through the word at an image address, and adds
 // where the stub goes. known is false where neither the word nor the import's name tells.
-func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a unwind.Answer, known bool) {
+func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a stackwalk.Answer, known bool) {
 	if to, a := w.binding(p, slot, w.pc); to.PC != 0 {
 		w.addTails(p.m, f.Tails)
 		w.todo.add(to)
@@ -194,30 +194,30 @@ func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a un
 		w.alone = false
 		w.addTails(p.m, f.Tails)
 		w.todo.add(to)
-		return w.named(unwind.Unknown), true
+		return w.named(stackwalk.Unknown), true
 	}
-	return unwind.Unknown, false
+	return stackwalk.Unknown, false
 }
 
 // leaves answers for a function of m that does not have pc, and adds its tail calls. A direct jump
 // from the function's code to the function that has pc makes the answer Yes. Where all of the
 // flow was followed without coming to that jump, only the runtime may come there (the jump of a
 // landing pad), and the answer is unknown.
-func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) unwind.Answer {
+func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) stackwalk.Answer {
 	own := m.Contains(w.pc)
 	jumps := own && f.JumpsTo(inImage(m, w.pc))
 	if own && !f.Complete {
 		w.cost += dataflow.JumpsCost
 	}
 	if jumps && !f.Complete {
-		return unwind.YesByJump
+		return stackwalk.YesByJump
 	}
 	w.alone = w.alone && !isStub
 	w.addTails(m, f.Tails)
 	if jumps || !f.Complete && !(w.byName && f.Followed) {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
-	return unwind.No
+	return stackwalk.No
 }
 
 // fits tells whether code at pc, on its way to a return, undoes the frame that the function f has at a

@@ -8,11 +8,11 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
-// Callee implements unwind.CallGraph.
+// Callee implements stackwalk.CallGraph.
 func (g *Graph) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint64, cpu.Mode, bool) {
 	all := capture{g, snap}
 	p, ok := all.find(disasm.Addr{PC: site, Mode: mode})
@@ -44,12 +44,12 @@ func (p *program) callAt(at disasm.Addr) (c calls) {
 	return c
 }
 
-// MayCall implements unwind.CallGraph.
-func (g *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+// MayCall implements stackwalk.CallGraph.
+func (g *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) stackwalk.Answer {
 	all := capture{g, snap}
 	p, ok := all.find(disasm.Addr{PC: site, Mode: mode})
 	if !ok {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	if c := p.callAt(p.at); c.bySlot {
 		if _, ok := p.Img.Import(c.slot); ok {
@@ -57,19 +57,19 @@ func (g *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc ui
 		}
 	}
 	t := p.targetsOf(p.at)
-	answer := unwind.No
+	answer := stackwalk.No
 	if !t.all {
-		answer = unwind.Unknown
+		answer = stackwalk.Unknown
 	}
 	first := t.below(inImage(p.m, pc))
 	for k := range t.known {
 		switch a := all.leads(p, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
-		case a == unwind.Yes:
+		case a == stackwalk.Yes:
 			return a
-		case a == unwind.YesByJump:
+		case a == stackwalk.YesByJump:
 			answer = a
-		case a != unwind.No && answer != unwind.YesByJump:
-			answer = unwind.Unknown
+		case a != stackwalk.No && answer != stackwalk.YesByJump:
+			answer = stackwalk.Unknown
 		}
 	}
 	return answer
@@ -77,23 +77,23 @@ func (g *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc ui
 
 // mayCallImport is MayCall for a call through the word at an image address of p, which the dynamic linker binds
 // by a name: to the functions of that name.
-func (c capture) mayCallImport(p place, slot, pc uint64) unwind.Answer {
+func (c capture) mayCallImport(p place, slot, pc uint64) stackwalk.Answer {
 	to := c.namesake(p, slot, pc)
 	if to.PC != 0 {
-		if a, _, _ := c.Reaches(c.snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
+		if a, _, _ := c.Reaches(c.snap, to.PC, to.Mode, pc); a == stackwalk.Yes || a == stackwalk.YesByJump {
 			return a
 		}
 	} else {
 		walk := tailWalk{capture: c}
 		if !walk.addImport(p, slot) {
-			return unwind.Unknown
+			return stackwalk.Unknown
 		}
 		to = walk.todo.all[0]
 	}
-	if mayReach(c.Graph, c.snap, to.PC, to.Mode, pc) == unwind.No {
-		return unwind.No
+	if mayReach(c.Graph, c.snap, to.PC, to.Mode, pc) == stackwalk.No {
+		return stackwalk.No
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // below is the index of the target nearest below pc, whose function most likely has pc: where the
@@ -126,11 +126,11 @@ func (p *program) targetsOf(site disasm.Addr) targets {
 
 // leads is Reaches for an entry in p's module. All places of a function are asked for alike, by its entry: to
 // look for a jump that leads from one function into another is much work, and is kept.
-func (c capture) leads(p place, to disasm.Addr, pc uint64) unwind.Answer {
+func (c capture) leads(p place, to disasm.Addr, pc uint64) stackwalk.Answer {
 	if p.m.Contains(pc) {
 		at := disasm.Addr{PC: inImage(p.m, pc), Mode: to.Mode}
 		if p.Flows.Function(to).Contains(at.PC) {
-			return unwind.Yes
+			return stackwalk.Yes
 		}
 		if f := p.nearest(at); f != nil && f.Contains(at.PC) {
 			pc = p.m.ToTarget(f.Entry.PC)
@@ -140,7 +140,7 @@ func (c capture) leads(p place, to disasm.Addr, pc uint64) unwind.Answer {
 	return a
 }
 
-// KeepsReturnAt implements unwind.CallGraph. The stack heights of a function tell all places that
+// KeepsReturnAt implements stackwalk.CallGraph. The stack heights of a function tell all places that
 // its return address has, relative to SP.
 func (g *Graph) KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool {
 	w := tailWalk{capture: capture{g, snap}}

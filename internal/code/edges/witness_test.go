@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // placed is a program where it was linked, and a capture of it with a stack.
@@ -54,13 +54,13 @@ const nodes = `
 // TestMayCall: the call through a register goes to f and g, and not to k.
 func TestMayCall(t *testing.T) {
 	_, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: nodes})
-	for pc, want := range map[uint64]unwind.Answer{0x400010: unwind.Yes, 0x400108: unwind.Yes, 0x400180: unwind.No} {
+	for pc, want := range map[uint64]stackwalk.Answer{0x400010: stackwalk.Yes, 0x400108: stackwalk.Yes, 0x400180: stackwalk.No} {
 		if got := New(nil).MayCall(snap, 0x400024, 0, pc); got != want {
 			t.Errorf("%#x: %d, want %d", pc, got, want)
 		}
 	}
 	for _, site := range []uint64{0x400064, 0x400010, 0x1000} {
-		if got := New(nil).MayCall(snap, site, 0, 0x400010); got != unwind.Unknown {
+		if got := New(nil).MayCall(snap, site, 0, 0x400010); got != stackwalk.Unknown {
 			t.Errorf("no call through a register at %#x: %d", site, got)
 		}
 	}
@@ -96,10 +96,10 @@ func TestMayCallImport(t *testing.T) {
 	snap.Memory = new(target.Builder).Memory(snap.Arch)
 	for _, tt := range []struct {
 		site, pc uint64
-		want     unwind.Answer
+		want     stackwalk.Answer
 	}{
-		{0x400010, lib, unwind.Yes}, {0x400010, lib + 0x10, unwind.YesByJump}, {0x400010, lib + 0x20, unwind.No}, {0x400010, 0x400038, unwind.No},
-		{0x400020, lib, unwind.Unknown}, {0x400020, 0x400038, unwind.Unknown}, {0x400030, lib, unwind.Unknown},
+		{0x400010, lib, stackwalk.Yes}, {0x400010, lib + 0x10, stackwalk.YesByJump}, {0x400010, lib + 0x20, stackwalk.No}, {0x400010, 0x400038, stackwalk.No},
+		{0x400020, lib, stackwalk.Unknown}, {0x400020, 0x400038, stackwalk.Unknown}, {0x400030, lib, stackwalk.Unknown},
 	} {
 		if got := s.MayCall(snap, tt.site, 0, tt.pc); got != tt.want {
 			t.Errorf("the call at %#x, %#x: %d, want %d", tt.site, tt.pc, got, tt.want)

@@ -31,7 +31,7 @@ type Table struct {
 // Row tells that the frame with the index Heights holds from Entry + At on. Behind a
 // call the new row begins one byte behind the start of the call: at its first byte the
 // call is about to execute, at the other bytes the function waits for the callee's
-// return (as unwind.Query has it).
+// return (as stackwalk.Query has it).
 type Row struct{ At, Heights uint32 }
 
 // SavedRegs tells where SP and the registers of the caller are.

@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // The way of the MIPS ABI supplement to read a frame from code, which most embedded
@@ -35,7 +35,7 @@ const (
 
 // ABI answers for a point by the ABI's method: from the function's start if that is known,
 // else from what the scan upwards finds.
-func ABI(an *dataflow.Analysis, p Point, out *unwind.Rule) bool {
+func ABI(an *dataflow.Analysis, p Point, out *stackwalk.Rule) bool {
 	s := newABIScan(an, p)
 	if start, ok := s.knownEntry(); ok {
 		return s.firstBlockRule(start, out)
@@ -44,14 +44,14 @@ func ABI(an *dataflow.Analysis, p Point, out *unwind.Rule) bool {
 }
 
 // ABIScan answers from what the scan upwards finds, whatever else is known.
-func ABIScan(an *dataflow.Analysis, p Point, out *unwind.Rule) bool {
+func ABIScan(an *dataflow.Analysis, p Point, out *stackwalk.Rule) bool {
 	s := newABIScan(an, p)
 	start, ok := s.up()
 	return ok && s.firstBlockRule(start, out)
 }
 
 // ABIFrom answers from a function's start.
-func ABIFrom(an *dataflow.Analysis, start uint64, p Point, out *unwind.Rule) bool {
+func ABIFrom(an *dataflow.Analysis, start uint64, p Point, out *stackwalk.Rule) bool {
 	s := newABIScan(an, p)
 	return s.size != 0 && s.firstBlockRule(start, out)
 }
@@ -153,7 +153,7 @@ func (s *abiScan) behind(transfer disasm.Addr) uint64 {
 
 // firstBlockRule runs the first basic block from start, as far as the block lies before the
 // point, and takes its frame for the function's.
-func (s *abiScan) firstBlockRule(start uint64, out *unwind.Rule) bool {
+func (s *abiScan) firstBlockRule(start uint64, out *stackwalk.Rule) bool {
 	m := absint.New(s.an.Code)
 	var st absint.State
 	st.Start(s.an.Arch)
@@ -167,7 +167,7 @@ func (s *abiScan) firstBlockRule(start uint64, out *unwind.Rule) bool {
 	if !FromState(&st, s.an.Arch, out) {
 		return false
 	}
-	out.Flags = unwind.Fallback
+	out.Flags = stackwalk.Fallback
 	return true
 }
 

@@ -3,9 +3,9 @@ package rules
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestABI: the ABI's method knows what the others cannot: a frame in code that nothing leads
@@ -27,7 +27,7 @@ func TestABI(t *testing.T) {
 		400030: 1000ffff  b     400030
 		400034: 00000000  nop`})
 	for _, tt := range []struct {
-		q    *unwind.Query
+		q    *stackwalk.Query
 		want string
 	}{
 		{exact(an, 0x400030), "CFA=sp+24 RA=[CFA-4] s0=[CFA-8]"},    // behind the first block, slots are trusted
@@ -36,10 +36,10 @@ func TestABI(t *testing.T) {
 		{exact(an, 0x400008), "CFA=sp RA=ra"},
 	} {
 		p, ok := PointOf(an.Code, tt.q)
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if !ok || !ABI(an, p, &r) {
 			t.Errorf("%x: no rule", tt.q.PC)
-		} else if got := r.Format(an.Arch); got != tt.want || r.Flags != unwind.Fallback {
+		} else if got := r.Format(an.Arch); got != tt.want || r.Flags != stackwalk.Fallback {
 			t.Errorf("%x: %s, flags %b", tt.q.PC, got, r.Flags)
 		}
 	}
@@ -67,7 +67,7 @@ func TestABIStub(t *testing.T) {
 		103c: d61f0220  br   x17`})
 	for pc, want := range map[uint64]string{0x1020: "CFA=sp RA=x30", 0x1028: "CFA=sp RA=x30", 0x103c: "CFA=sp RA=x30", 0x1008: "CFA=sp+16 RA=x30"} {
 		p, ok := PointOf(an.Code, exact(an, pc))
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if !ok || !ABI(an, p, &r) || r.Format(an.Arch) != want {
 			t.Errorf("%x: %s, want %s", pc, r.Format(an.Arch), want)
 		}
@@ -83,7 +83,7 @@ func TestABIFirstCall(t *testing.T) {
 		40000c: 94000100  bl  40040c
 		400010: 14000000  b   400010`})
 	p, ok := PointOf(an.Code, resuming(an, 0x400010))
-	var r unwind.Rule
+	var r stackwalk.Rule
 	if !ok || !ABI(an, p, &r) || r.Format(an.Arch) != "CFA=sp+32 RA=[CFA-24] x19=[CFA-16] x29=[CFA-32]" {
 		t.Error(r.Format(an.Arch))
 	}
@@ -104,7 +104,7 @@ func TestABIKnownStart(t *testing.T) {
 	for label, want := range map[string]string{"": "CFA=sp RA=ra", "400000 <f>:": "CFA=sp+24 RA=[CFA-4]"} {
 		an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: label + listing})
 		p, _ := PointOf(an.Code, exact(an, 0x400018))
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if !ABI(an, p, &r) || r.Format(an.Arch) != want {
 			t.Errorf("%q: %s, want %s", label, r.Format(an.Arch), want)
 		}
@@ -115,7 +115,7 @@ func TestABIKnownStart(t *testing.T) {
 func TestABINeedsOneSize(t *testing.T) {
 	for _, name := range []string{"riscv64", "x86_64"} {
 		an := analysis(t, codetest.Program{CPU: name, Listing: "400000: 00000000\n40003c: 00000000"})
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if ABI(an, Point{Site: 0x400020, PC: 0x400020, Exact: true}, &r) {
 			t.Errorf("%s: instructions of two sizes were scanned upwards", name)
 		}
@@ -130,7 +130,7 @@ func TestABIScanEnds(t *testing.T) {
 	an := ofImage(img)
 	for _, pc := range []uint64{0x1010, 0x80000} {
 		decoded.Swap(0)
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if ABI(an, Point{Site: pc, PC: pc, Exact: true}, &r) {
 			t.Errorf("%x: %s", pc, r.Format(an.Arch))
 		}

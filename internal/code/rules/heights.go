@@ -3,24 +3,24 @@ package rules
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/heights"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // HeightFlags are the flags of rules by stack-height analysis. Such a rule is derived forward
 // from an entry, and every return confirms the rule by undoing the frame.
-const HeightFlags = unwind.FromEntry | unwind.Agreed
+const HeightFlags = stackwalk.FromEntry | stackwalk.Agreed
 
 // FromHeights writes the rule of a place by stack-height analysis; false where a register
 // is lost.
-func FromHeights(t *heights.Table, f *heights.SavedRegs, arch *cpu.Arch, out *unwind.Rule) bool {
+func FromHeights(t *heights.Table, f *heights.SavedRegs, arch *cpu.Arch, out *stackwalk.Rule) bool {
 	out.Reset()
 	out.Flags = HeightFlags
 	if f.SP > 0 {
 		return false
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: arch.EntryCFA - int64(f.SP)}
-	inCFA := func(r cpu.Reg, off int64) unwind.RegRule {
-		return unwind.RegRule{Kind: unwind.AtCFA, Reg: r, Base: cpu.NoReg, Off: off - arch.EntryCFA}
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: arch.EntryCFA - int64(f.SP)}
+	inCFA := func(r cpu.Reg, off int64) stackwalk.RegRule {
+		return stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: r, Base: cpu.NoReg, Off: off - arch.EntryCFA}
 	}
 	switch {
 	case arch.CallPushesRA:
@@ -28,7 +28,7 @@ func FromHeights(t *heights.Table, f *heights.SavedRegs, arch *cpu.Arch, out *un
 	case f.Saved.Has(arch.LR):
 		out.RA = inCFA(cpu.NoReg, t.SlotOf(f, arch.LR))
 	case f.Kept.Has(arch.LR):
-		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
+		out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
 	default:
 		return false
 	}

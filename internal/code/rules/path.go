@@ -6,11 +6,11 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // FromPath is the rule at a place that a way out implies.
-func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
+func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out stackwalk.Rule) {
 	out.Reset()
 	out.CFA, out.RA = asRule(p.CFA), asRule(p.RA)
 	if len(p.Sum.Terms) > 0 {
@@ -18,22 +18,22 @@ func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
 	}
 	overCFA(&out.RA, &out.CFA)
 	if p.RA == (absint.Value{}) {
-		out.RA.Kind, out.RA.Off = unwind.AtCFA, -arch.EntryCFA
+		out.RA.Kind, out.RA.Off = stackwalk.AtCFA, -arch.EntryCFA
 	}
 	for _, c := range p.Changed {
 		rr := asRule(c.Val)
-		if rr.Kind == unwind.Unspecified || c.Val.Kind != absint.Constant && !c.Val.OfRegister() {
-			rr.Kind = unwind.Undefined
+		if rr.Kind == stackwalk.Unspecified || c.Val.Kind != absint.Constant && !c.Val.OfRegister() {
+			rr.Kind = stackwalk.Undefined
 		}
 		rr.Reg = c.Reg
 		overCFA(&rr, &out.CFA)
 		out.Add(rr)
 	}
 	if p.Exception {
-		out.Flags |= unwind.SignalFrame | unwind.ExceptionFrame
+		out.Flags |= stackwalk.SignalFrame | stackwalk.ExceptionFrame
 	}
 	if p.BankedSP {
-		out.Add(unwind.RegRule{Kind: unwind.Undefined, Reg: arch.SP, Base: cpu.NoReg})
+		out.Add(stackwalk.RegRule{Kind: stackwalk.Undefined, Reg: arch.SP, Base: cpu.NoReg})
 	}
 	return out
 }
@@ -47,7 +47,7 @@ const (
 )
 
 // sum is the CFA as a sum of registers.
-func sum(s *absint.Sum, arch *cpu.Arch) unwind.RegRule {
+func sum(s *absint.Sum, arch *cpu.Arch) stackwalk.RegRule {
 	word := binary.LittleEndian // of x86
 	expr := word.AppendUint64([]byte{opConst8s}, uint64(s.Off))
 	for _, t := range s.Terms {
@@ -57,27 +57,27 @@ func sum(s *absint.Sum, arch *cpu.Arch) unwind.RegRule {
 		}
 		expr = append(binary.AppendUvarint(append(expr, opBregx), uint64(arch.Regs[t.Reg].DWARF)), 0, op)
 	}
-	return unwind.RegRule{Kind: unwind.ValExpression, Reg: cpu.NoReg, Base: cpu.NoReg, Expr: expr}
+	return stackwalk.RegRule{Kind: stackwalk.ValExpression, Reg: cpu.NoReg, Base: cpu.NoReg, Expr: expr}
 }
 
 // asRule turns a value in terms of the registers at the start into a rule over them, of no
 // kind where no rule can say the value.
-func asRule(v absint.Value) unwind.RegRule {
-	rr := unwind.RegRule{Reg: cpu.NoReg, Base: cpu.Reg(v.Base), Off: v.Off, Add: int64(v.Add)}
+func asRule(v absint.Value) stackwalk.RegRule {
+	rr := stackwalk.RegRule{Reg: cpu.NoReg, Base: cpu.Reg(v.Base), Off: v.Off, Add: int64(v.Add)}
 	switch v.Kind {
 	case absint.Constant:
-		rr.Kind, rr.Base = unwind.Constant, cpu.NoReg
+		rr.Kind, rr.Base = stackwalk.Constant, cpu.NoReg
 	case absint.StartRelative:
-		rr.Kind = unwind.RegPlus
+		rr.Kind = stackwalk.RegPlus
 	case absint.StartMemory:
-		rr.Kind = unwind.AtReg
+		rr.Kind = stackwalk.AtReg
 	}
 	return rr
 }
 
 // overCFA restates a slot that is given by the CFA's own base register.
-func overCFA(rr, cfa *unwind.RegRule) {
-	if rr.Kind == unwind.AtReg && cfa.Kind == unwind.RegPlus && rr.Base == cfa.Base && rr.Add == 0 {
-		rr.Kind, rr.Off, rr.Base = unwind.AtCFA, rr.Off-cfa.Off, cpu.NoReg
+func overCFA(rr, cfa *stackwalk.RegRule) {
+	if rr.Kind == stackwalk.AtReg && cfa.Kind == stackwalk.RegPlus && rr.Base == cfa.Base && rr.Add == 0 {
+		rr.Kind, rr.Off, rr.Base = stackwalk.AtCFA, rr.Off-cfa.Off, cpu.NoReg
 	}
 }

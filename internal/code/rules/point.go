@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Point is the program point that a frame stands at, in image addresses: PC in an exact
@@ -18,7 +18,7 @@ type Point struct {
 
 // PointOf finds the call that a resuming frame stands behind; false where no call stands
 // there, or no code.
-func PointOf(c disasm.Code, q *unwind.Query) (Point, bool) {
+func PointOf(c disasm.Code, q *stackwalk.Query) (Point, bool) {
 	p := Point{PC: q.PC, Site: q.PC, Mode: q.Mode, Exact: q.Exact}
 	if q.Exact {
 		return p, c.Has(q.PC)

@@ -12,8 +12,8 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 func at(pc uint64) disasm.Addr { return disasm.Addr{PC: pc} }
@@ -30,12 +30,12 @@ func ofImage(img *image.Image) *dataflow.Analysis {
 
 // exact is a query for a place at which a thread stopped, resuming one for a place at which
 // a thread will go on.
-func exact(an *dataflow.Analysis, pc uint64) *unwind.Query {
-	return &unwind.Query{Image: an.Img, Arch: an.Arch, PC: pc, Resume: pc, Exact: true}
+func exact(an *dataflow.Analysis, pc uint64) *stackwalk.Query {
+	return &stackwalk.Query{Image: an.Img, Arch: an.Arch, PC: pc, Resume: pc, Exact: true}
 }
 
-func resuming(an *dataflow.Analysis, pc uint64) *unwind.Query {
-	return &unwind.Query{Image: an.Img, Arch: an.Arch, PC: pc - 1, Resume: pc}
+func resuming(an *dataflow.Analysis, pc uint64) *stackwalk.Query {
+	return &stackwalk.Query{Image: an.Img, Arch: an.Arch, PC: pc - 1, Resume: pc}
 }
 
 // framePointer is a function with everything that rules are about: a frame pointer, saved
@@ -52,11 +52,11 @@ const framePointer = `
 		1010: c3           ret`
 
 // fromState is the rule at a place of the function at 0x1000.
-func fromState(t *testing.T, an *dataflow.Analysis, q *unwind.Query) string {
+func fromState(t *testing.T, an *dataflow.Analysis, q *stackwalk.Query) string {
 	t.Helper()
 	p, ok := PointOf(an.Code, q)
 	var st absint.State
-	var r unwind.Rule
+	var r stackwalk.Rule
 	r.Reset()
 	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
 		t.Fatalf("%x: no rule", q.PC)
@@ -68,7 +68,7 @@ func fromState(t *testing.T, an *dataflow.Analysis, q *unwind.Query) string {
 func TestFromState(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "x86_64", Listing: framePointer})
 	for _, tt := range []struct {
-		q    *unwind.Query
+		q    *stackwalk.Query
 		want string
 	}{
 		{exact(an, 0x1000), "CFA=rsp+8 RA=[CFA-8]"},
@@ -175,7 +175,7 @@ func TestStatesWithoutRules(t *testing.T) {
 		{"x19 is lost", func(st *absint.State) { st.Regs[x19] = absint.Value{} }, "CFA=sp RA=x30 x19=undefined"},
 	} {
 		var st absint.State
-		var r unwind.Rule
+		var r stackwalk.Rule
 		st.Start(a)
 		tt.change(&st)
 		r.Reset()
@@ -227,21 +227,21 @@ func TestAgrees(t *testing.T) {
 	amd64 := analysis(t, codetest.Program{CPU: "x86_64", Listing: "1000: c3"}).Arch
 	for _, tt := range []struct {
 		arch    *cpu.Arch
-		cfa, ra unwind.RegRule
+		cfa, ra stackwalk.RegRule
 		want    bool
 	}{
-		{mips, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.SP, Off: 24}, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.LR}, true},
-		{mips, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.SP, Off: 24}, unwind.RegRule{Kind: unwind.AtCFA, Off: -4}, true},
-		{mips, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.SP, Off: 24}, unwind.RegRule{Kind: unwind.AtReg, Base: mips.SP, Off: 20}, true},
-		{mips, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.SP, Off: 24}, unwind.RegRule{Kind: unwind.AtCFA, Off: -8}, false},
-		{mips, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.SP, Off: 16}, unwind.RegRule{Kind: unwind.RegPlus, Base: mips.LR}, false},
-		{amd64, unwind.RegRule{Kind: unwind.RegPlus, Base: amd64.SP, Off: 32}, unwind.RegRule{Kind: unwind.AtCFA, Off: -8}, true},
-		{amd64, unwind.RegRule{Kind: unwind.RegPlus, Base: amd64.SP, Off: 32}, unwind.RegRule{Kind: unwind.AtReg, Base: amd64.SP, Off: 24}, true},
-		{amd64, unwind.RegRule{Kind: unwind.RegPlus, Base: amd64.SP, Off: 32}, unwind.RegRule{Kind: unwind.AtReg, Base: amd64.SP, Off: 16}, false},
-		{amd64, unwind.RegRule{Kind: unwind.RegPlus, Base: amd64.SP, Off: 32}, unwind.RegRule{Kind: unwind.RegPlus, Base: 0}, false},
+		{mips, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.SP, Off: 24}, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.LR}, true},
+		{mips, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.SP, Off: 24}, stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -4}, true},
+		{mips, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.SP, Off: 24}, stackwalk.RegRule{Kind: stackwalk.AtReg, Base: mips.SP, Off: 20}, true},
+		{mips, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.SP, Off: 24}, stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -8}, false},
+		{mips, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.SP, Off: 16}, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: mips.LR}, false},
+		{amd64, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: amd64.SP, Off: 32}, stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -8}, true},
+		{amd64, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: amd64.SP, Off: 32}, stackwalk.RegRule{Kind: stackwalk.AtReg, Base: amd64.SP, Off: 24}, true},
+		{amd64, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: amd64.SP, Off: 32}, stackwalk.RegRule{Kind: stackwalk.AtReg, Base: amd64.SP, Off: 16}, false},
+		{amd64, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: amd64.SP, Off: 32}, stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: 0}, false},
 	} {
 		var st absint.State
-		var r unwind.Rule
+		var r stackwalk.Rule
 		st.Start(tt.arch)
 		st.Regs[tt.arch.SP].Off = -24
 		st.Store(absint.StartOf(tt.arch.SP).Plus(-4), absint.StartOf(tt.arch.LR), 4)
@@ -267,7 +267,7 @@ func TestFromHeights(t *testing.T) {
 		an := analysis(t, codetest.Program{CPU: tt.cpu, Listing: tt.listing})
 		for pc, want := range tt.want {
 			table, saved := an.Heights.In(at(0x1000), pc)
-			var r unwind.Rule
+			var r stackwalk.Rule
 			if saved == nil || !FromHeights(table, saved, an.Arch, &r) {
 				t.Errorf("%s, %x: no rule", tt.cpu, pc)
 				continue
@@ -283,7 +283,7 @@ func TestFromHeights(t *testing.T) {
 func TestPoints(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: "400000: 0c100000 00000000 03e00008 00000000"})
 	for _, tt := range []struct {
-		q    *unwind.Query
+		q    *stackwalk.Query
 		site uint64 // 0: no place
 	}{
 		{exact(an, 0x400008), 0x400008},
@@ -331,7 +331,7 @@ func TestLostRA(t *testing.T) {
 		list, _ := LostRA(an, f, p, &st)
 		for _, r := range list {
 			got = append(got, r.Format(an.Arch))
-			if r.Flags&unwind.Inferred == 0 {
+			if r.Flags&stackwalk.Inferred == 0 {
 				t.Error("the rule is not marked as inferred")
 			}
 		}

@@ -10,14 +10,14 @@ package rules
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // FromState turns what is known at a place, in terms of the function's entry, into the
 // rule for the place; false where the CFA or the return address cannot be found. st says
 // what the registers hold at the moment of the capture: all of them in an exact frame,
 // those that survive a call otherwise.
-func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
+func FromState(st *absint.State, arch *cpu.Arch, out *stackwalk.Rule) bool {
 	var ok bool
 	if out.CFA, ok = reach(st, absint.StartOf(arch.SP).Plus(arch.EntryCFA), arch); !ok {
 		return false
@@ -32,7 +32,7 @@ func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
 		}
 		rr, ok := saved(st, absint.StartOf(r), arch)
 		if !ok {
-			rr.Kind = unwind.Undefined
+			rr.Kind = stackwalk.Undefined
 		}
 		rr.Reg = r
 		out.Add(rr)
@@ -41,15 +41,15 @@ func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
 }
 
 // noRule is a rule of no kind, over no registers.
-func noRule() unwind.RegRule { return unwind.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
+func noRule() stackwalk.RegRule { return stackwalk.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
 
 // reach finds an expression over the current registers for a value in terms of the
 // start: by a register that holder names, else by a slot that one leads to (a realigned
 // frame keeps the old SP in memory).
-func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
+func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (stackwalk.RegRule, bool) {
 	rr := noRule()
 	if r, d, ok := holder(st, want, arch); ok {
-		rr.Kind, rr.Base, rr.Off = unwind.RegPlus, r, d
+		rr.Kind, rr.Base, rr.Off = stackwalk.RegPlus, r, d
 		return rr, true
 	}
 	for i := range st.Slots {
@@ -58,7 +58,7 @@ func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 			continue
 		}
 		if r, d, ok := holder(st, sl.Address(), arch); ok {
-			rr.Kind, rr.Base, rr.Off, rr.Add = unwind.AtReg, r, d, want.Off-sl.Val.Off
+			rr.Kind, rr.Base, rr.Off, rr.Add = stackwalk.AtReg, r, d, want.Off-sl.Val.Off
 			return rr, true
 		}
 	}
@@ -113,16 +113,16 @@ func pointsToRecord(st *absint.State, arch *cpu.Arch) bool {
 
 // returnAddress finds where the return address is: still in its register, in a slot, or
 // (x86) where the call pushed it.
-func returnAddress(st *absint.State, arch *cpu.Arch) (unwind.RegRule, bool) {
+func returnAddress(st *absint.State, arch *cpu.Arch) (stackwalk.RegRule, bool) {
 	rr := noRule()
 	if arch.CallPushesRA {
-		rr.Kind, rr.Off = unwind.AtCFA, -arch.EntryCFA
+		rr.Kind, rr.Off = stackwalk.AtCFA, -arch.EntryCFA
 		return rr, true
 	}
 	lr := arch.LR
 	found, ok := saved(st, absint.StartOf(lr), arch)
 	if !ok && st.Regs[lr] == absint.Const(0) {
-		rr.Kind = unwind.Constant // _start clears RA before anything else: the end of the stack
+		rr.Kind = stackwalk.Constant // _start clears RA before anything else: the end of the stack
 		return rr, true
 	}
 	return found, ok
@@ -131,19 +131,19 @@ func returnAddress(st *absint.State, arch *cpu.Arch) (unwind.RegRule, bool) {
 // saved finds where a register's entry value is: in the register, in a slot of the frame, in another register, or in a slot
 // elsewhere, which others may write meanwhile. OCaml's caml_c_call for ARM saves lr in r4, which it returns by, and in the
 // run-time's state.
-func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
+func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (stackwalk.RegRule, bool) {
 	rr := noRule()
 	if r := cpu.Reg(want.Base); st.Regs[r] == want {
-		rr.Kind, rr.Base = unwind.RegPlus, r
+		rr.Kind, rr.Base = stackwalk.RegPlus, r
 		return rr, true
 	}
 	slot, ok := inSlot(st, want, arch)
-	if ok && slot.Kind == unwind.AtCFA {
+	if ok && slot.Kind == stackwalk.AtCFA {
 		return slot, true
 	}
 	for r := range arch.Regs {
 		if st.Regs[r] == want {
-			rr.Kind, rr.Base = unwind.RegPlus, cpu.Reg(r)
+			rr.Kind, rr.Base = stackwalk.RegPlus, cpu.Reg(r)
 			return rr, true
 		}
 	}
@@ -154,7 +154,7 @@ func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 // one below: a routine that saved the register for a while is over (RISC-V's ftrace_caller, which
 // links in t0 and runs before the function saves ra itself). A slot of the frame comes before
 // one elsewhere: of a caller's frame nobody knows the pointer to the shadow call stack.
-func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.RegRule, ok bool) {
+func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found stackwalk.RegRule, ok bool) {
 	for i := range st.Slots {
 		sl := &st.Slots[i]
 		at := sl.Address()
@@ -167,9 +167,9 @@ func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.R
 			if sl.Off >= 0 {
 				continue // above the CFA is the caller's: no function begins at the entry
 			}
-			rr.Kind, rr.Off = unwind.AtCFA, sl.Off-arch.EntryCFA
+			rr.Kind, rr.Off = stackwalk.AtCFA, sl.Off-arch.EntryCFA
 		} else if r, d, holds := holder(st, at, arch); holds {
-			rr.Kind, rr.Base, rr.Off = unwind.AtReg, r, d
+			rr.Kind, rr.Base, rr.Off = stackwalk.AtReg, r, d
 		} else {
 			continue
 		}
@@ -182,7 +182,7 @@ func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.R
 
 // Agrees tells whether a rule that was found otherwise (from the ways out) says the same
 // as a state: the same CFA and the same return address.
-func Agrees(st *absint.State, rule *unwind.Rule, arch *cpu.Arch) bool {
+func Agrees(st *absint.State, rule *stackwalk.Rule, arch *cpu.Arch) bool {
 	cfa := absint.StartOf(arch.SP).Plus(arch.EntryCFA)
 	if evaluate(st, &rule.CFA, absint.Value{}, arch) != cfa {
 		return false
@@ -191,25 +191,25 @@ func Agrees(st *absint.State, rule *unwind.Rule, arch *cpu.Arch) bool {
 		return evaluate(st, &rule.RA, cfa, arch) == absint.StartOf(arch.LR)
 	}
 	switch rule.RA.Kind {
-	case unwind.AtCFA:
+	case stackwalk.AtCFA:
 		return rule.RA.Off == -arch.EntryCFA
-	case unwind.AtReg:
+	case stackwalk.AtReg:
 		return st.Get(rule.RA.Base).Plus(rule.RA.Off) == absint.StartOf(arch.SP)
 	}
 	return false
 }
 
 // evaluate is the abstract value of a rule in a state.
-func evaluate(st *absint.State, rr *unwind.RegRule, cfa absint.Value, arch *cpu.Arch) absint.Value {
+func evaluate(st *absint.State, rr *stackwalk.RegRule, cfa absint.Value, arch *cpu.Arch) absint.Value {
 	size := uint8(arch.RegSize)
 	switch rr.Kind {
-	case unwind.RegPlus:
+	case stackwalk.RegPlus:
 		return st.Get(rr.Base).Plus(rr.Off)
-	case unwind.AtReg:
+	case stackwalk.AtReg:
 		return st.Load(st.Get(rr.Base).Plus(rr.Off), size).Plus(rr.Add)
-	case unwind.AtCFA:
+	case stackwalk.AtCFA:
 		return st.Load(cfa.Plus(rr.Off), size)
-	case unwind.Constant:
+	case stackwalk.Constant:
 		return absint.Const(rr.Off)
 	}
 	return absint.Value{}
@@ -217,9 +217,9 @@ func evaluate(st *absint.State, rr *unwind.RegRule, cfa absint.Value, arch *cpu.
 
 // Undefines tells whether a rule gives up a preserved register: functions save what they
 // clobber, so that no function began where the rule was derived from.
-func Undefines(r *unwind.Rule) bool {
+func Undefines(r *stackwalk.Rule) bool {
 	for i := range r.N {
-		if r.Regs[i].Kind == unwind.Undefined {
+		if r.Regs[i].Kind == stackwalk.Undefined {
 			return true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Archs are all processors.
@@ -24,8 +24,8 @@ func Archs() cpu.Set {
 }
 
 // State is a frame with these registers, about to be unwound.
-func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
-	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact, Limit: unwind.MaxCost}
+func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *stackwalk.State {
+	st := &stackwalk.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact, Limit: stackwalk.MaxCost}
 	st.PC, st.Mode, _ = s.Arch.PCOf(regs)
 	st.Site = st.PC
 	if !exact {

@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	symbols "github.com/backsight/backsight/internal/image/breakpad"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/listed"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/tables/breakpad"
@@ -77,7 +78,7 @@ func roundTrip(t *testing.T, name string, p *tables.Program) {
 
 // text1 is a rule as text.
 func text1(r *tables.Rule, arch *cpu.Arch) string {
-	out := unwind.Rule{}
+	out := stackwalk.Rule{}
 	out.Reset()
 	out.CFA, out.RA = r.CFA, r.RA
 	for _, reg := range r.Regs {
@@ -88,29 +89,29 @@ func text1(r *tables.Rule, arch *cpu.Arch) string {
 
 // read is the rule that a symbol file has for an address.
 func read(img *image.Image, at uint64) string {
-	var out unwind.Rule
+	var out stackwalk.Rule
 	out.Reset()
-	if v := (stackcfi.Source{}).Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}, &out); v != unwind.Found {
+	if v := (stackcfi.Source{}).Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}, &out); v != unwind.Found {
 		return v.String()
 	}
 	return normal(&out, img.Arch)
 }
 
 // normal is a rule without what only says that a register keeps its value, or that nobody knows it.
-func normal(r *unwind.Rule, arch *cpu.Arch) string {
-	if r.RA.Kind == unwind.Undefined {
+func normal(r *stackwalk.Rule, arch *cpu.Arch) string {
+	if r.RA.Kind == stackwalk.Undefined {
 		return "the outermost frame"
 	}
-	var regs []unwind.RegRule
+	var regs []stackwalk.RegRule
 	for _, reg := range r.Regs[:r.N] {
 		switch {
-		case reg.Kind == unwind.Unspecified, reg.Kind == unwind.SameValue, reg.Kind == unwind.Undefined:
-		case reg.Reg == arch.SP && reg.Kind == unwind.CFAPlus && reg.Off == 0:
+		case reg.Kind == stackwalk.Unspecified, reg.Kind == stackwalk.SameValue, reg.Kind == stackwalk.Undefined:
+		case reg.Reg == arch.SP && reg.Kind == stackwalk.CFAPlus && reg.Off == 0:
 		default:
 			regs = append(regs, reg)
 		}
 	}
-	slices.SortFunc(regs, func(a, b unwind.RegRule) int { return cmp.Compare(a.Reg, b.Reg) })
+	slices.SortFunc(regs, func(a, b stackwalk.RegRule) int { return cmp.Compare(a.Reg, b.Reg) })
 	r.N = copy(r.Regs[:], regs)
 	return r.Format(arch)
 }

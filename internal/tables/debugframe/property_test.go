@@ -9,9 +9,9 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/tables/debugframe"
 	"github.com/backsight/backsight/tables"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestProperty: whatever rows a function has, on every processor, both forms say them.
@@ -71,26 +71,26 @@ func randomRule(r *rand.Rand, arch *cpu.Arch) tables.Rule {
 	word := int64(arch.RegSize)
 	base := []cpu.Reg{arch.SP, arch.Preserved.First()}[r.IntN(2)]
 	out := tables.Rule{
-		CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: base, Off: word * (r.Int64N(400) - 10)},
-		RA:  unwind.RegRule{Kind: unwind.AtCFA, Off: -word * (1 + r.Int64N(200))},
+		CFA: stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: base, Off: word * (r.Int64N(400) - 10)},
+		RA:  stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -word * (1 + r.Int64N(200))},
 	}
 	switch {
 	case r.IntN(8) == 0:
-		return tables.Rule{RA: unwind.RegRule{Kind: unwind.Undefined}}
+		return tables.Rule{RA: stackwalk.RegRule{Kind: stackwalk.Undefined}}
 	case r.IntN(8) == 0:
 		return trampoline(r, arch)
 	case arch.LR != cpu.NoReg && r.IntN(3) == 0:
-		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.LR}
+		out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: arch.LR}
 	}
 	for set := arch.Preserved; set != 0; set = set.Without(set.First()) {
-		reg := unwind.RegRule{Reg: set.First(), Base: cpu.NoReg}
+		reg := stackwalk.RegRule{Reg: set.First(), Base: cpu.NoReg}
 		switch r.IntN(6) {
 		case 0:
-			reg.Kind, reg.Off = unwind.AtCFA, -word*(1+r.Int64N(300))
+			reg.Kind, reg.Off = stackwalk.AtCFA, -word*(1+r.Int64N(300))
 		case 1:
-			reg.Kind, reg.Base, reg.Off = unwind.AtReg, base, word*r.Int64N(40)
+			reg.Kind, reg.Base, reg.Off = stackwalk.AtReg, base, word*r.Int64N(40)
 		case 2:
-			reg.Kind = unwind.Undefined
+			reg.Kind = stackwalk.Undefined
 		default:
 			continue
 		}
@@ -101,12 +101,12 @@ func randomRule(r *rand.Rand, arch *cpu.Arch) tables.Rule {
 
 // trampoline is the rule of a signal frame, which restores the link register beside the PC.
 func trampoline(r *rand.Rand, arch *cpu.Arch) tables.Rule {
-	at := func(reg cpu.Reg) unwind.RegRule {
-		return unwind.RegRule{Kind: unwind.AtReg, Reg: reg, Base: arch.SP, Off: int64(arch.RegSize) * r.Int64N(200)}
+	at := func(reg cpu.Reg) stackwalk.RegRule {
+		return stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: reg, Base: arch.SP, Off: int64(arch.RegSize) * r.Int64N(200)}
 	}
-	out := tables.Rule{Flags: unwind.SignalFrame, CFA: at(cpu.NoReg), RA: at(cpu.NoReg)}
+	out := tables.Rule{Flags: stackwalk.SignalFrame, CFA: at(cpu.NoReg), RA: at(cpu.NoReg)}
 	if arch.AddrSize < arch.RegSize { // half of a slot, by an expression that is not read back as a slot
-		out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.SP}
+		out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: arch.SP}
 	}
 	set := arch.Preserved
 	if arch.LR != cpu.NoReg {
@@ -121,7 +121,7 @@ func trampoline(r *rand.Rand, arch *cpu.Arch) tables.Rule {
 // TestRefused: what DWARF cannot say is left out and named.
 func TestRefused(t *testing.T) {
 	p := random(rand.New(rand.NewPCG(1, 2)), backsight.CPUs()[0])
-	p.Rules = append(p.Rules, tables.Rule{CFA: unwind.RegRule{Kind: unwind.Constant}})
+	p.Rules = append(p.Rules, tables.Rule{CFA: stackwalk.RegRule{Kind: stackwalk.Constant}})
 	f := &p.Functions[0]
 	f.Rows = append(f.Rows, tables.Row{Addr: f.End, Rule: len(p.Rules) - 1})
 	f.End += 8

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/tables/debugframe"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -79,22 +80,22 @@ func TestReadBack(t *testing.T) {
 // readBack compares what the image's debug file says of an address with a rule, nil for none.
 func readBack(t *testing.T, img *image.Image, pc uint64, want *tables.Rule) {
 	t.Helper()
-	var got unwind.Rule
+	var got stackwalk.Rule
 	got.Reset()
-	v := cfi.New().Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}, &got)
+	v := cfi.New().Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}, &got)
 	if want == nil {
 		if v == unwind.Found {
 			t.Errorf("%#x: %s where nothing was known", pc, got.Format(img.Arch))
 		}
 		return
 	}
-	if want.RA.Kind == unwind.Undefined {
-		if v != unwind.Found || got.RA.Kind != unwind.Undefined {
+	if want.RA.Kind == stackwalk.Undefined {
+		if v != unwind.Found || got.RA.Kind != stackwalk.Undefined {
 			t.Errorf("%#x: %v %s, want the outermost frame", pc, v, got.Format(img.Arch))
 		}
 		return
 	}
-	full := unwind.Rule{CFA: want.CFA, RA: want.RA, N: len(want.Regs)}
+	full := stackwalk.Rule{CFA: want.CFA, RA: want.RA, N: len(want.Regs)}
 	copy(full.Regs[:], want.Regs)
 	if v != unwind.Found || !got.Equal(&full, img.Arch.Preserved) {
 		t.Errorf("%#x: %v %s, want %s", pc, v, got.Format(img.Arch), full.Format(img.Arch))

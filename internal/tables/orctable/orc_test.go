@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/listed"
 	"github.com/backsight/backsight/internal/tables/orctable"
 	"github.com/backsight/backsight/internal/unwind/orc"
@@ -52,16 +53,16 @@ func TestReadBack(t *testing.T) {
 // compare reports whether the image's ORC tables have the rule at an address.
 func compare(t *testing.T, img *image.Image, pc uint64, want *tables.Rule) bool {
 	t.Helper()
-	var got unwind.Rule
+	var got stackwalk.Rule
 	got.Reset()
-	v := orc.Source{}.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}, &got)
+	v := orc.Source{}.Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}, &got)
 	switch {
 	case want == nil:
 		if v != unwind.NotCovered {
 			t.Errorf("%#x: %v where nothing is known", pc, v)
 		}
 		return false
-	case want.RA.Kind == unwind.Undefined:
+	case want.RA.Kind == stackwalk.Undefined:
 		return v == unwind.EndOfStack
 	}
 	a := img.Arch

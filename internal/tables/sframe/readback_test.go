@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/listed"
 	"github.com/backsight/backsight/internal/tables/sframe"
@@ -24,8 +25,8 @@ func read(t *testing.T, file []byte) func(pc uint64) string {
 		t.Fatal(err)
 	}
 	return func(pc uint64) string {
-		var r unwind.Rule
-		if v := (source.Source{}).Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Exact: true}, &r); v != unwind.Found {
+		var r stackwalk.Rule
+		if v := (source.Source{}).Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Exact: true}, &r); v != unwind.Found {
 			return ""
 		}
 		return said(img.Arch, r.CFA, r.RA, r.Of(img.Arch.FP), r.Flags)

@@ -13,15 +13,16 @@ package badcall
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.FrameSource of bad calls. Its method is code: the one instruction that
+// Source is the stackwalk.FrameSource of bad calls. Its method is code: the one instruction that
 // has run since the caller, the call, is analysed.
 type Source struct{}
 
-var _ unwind.FrameSource = Source{}
+var _ stackwalk.FrameSource = Source{}
 
 // Method is MethodCode.
 func (Source) Method() unwind.Method { return unwind.MethodCode }
@@ -34,7 +35,7 @@ func (Source) Method() unwind.Method { return unwind.MethodCode }
 // [SP] rarely is a return address then; on most others LR is the bad address
 // itself. ARM's `pop {r4, pc}` however leaves in LR where the function's last call
 // returned to.
-func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
 	if !ok || !s.Exact {
@@ -58,7 +59,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	cfa := (sp + uint64(arch.EntryCFA)) & arch.AddrMask()
-	*out = unwind.Caller{Regs: *s.Regs, CFA: cfa, HasCFA: true, Sized: true}
+	*out = stackwalk.Caller{Regs: *s.Regs, CFA: cfa, HasCFA: true, Sized: true}
 	out.Regs.Forget(arch.LR)
 	out.Regs.Forget(arch.Status)
 	out.Regs.Set(arch.SP, sp+uint64(arch.EntryCFA))
@@ -68,7 +69,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 
 // begun tells whether the function that was called has run: it has saved the return address in a frame record. LuaJIT's
 // interpreter jumps to code that was made at run time, with the link register as it was.
-func begun(s *unwind.State, ra uint64) bool {
+func begun(s *stackwalk.State, ra uint64) bool {
 	chain := s.Snapshot.Arch.FPChain
 	fp, ok := s.Regs.Lookup(s.Snapshot.Arch.FP)
 	if chain == nil || !ok || s.Snapshot.Arch.CallPushesRA {
@@ -95,7 +96,7 @@ func executable(snap *target.Snapshot, pc uint64) bool {
 // returned tells whether the thread came here by popping this PC, which then still
 // stands right below SP. With PC = 0 that may be chance, so it only counts where
 // the call is direct and thus needs a tail jump to explain the PC.
-func returned(s *unwind.State, sp uint64, site *cpu.CallSite) bool {
+func returned(s *stackwalk.State, sp uint64, site *cpu.CallSite) bool {
 	v, ok := s.Snapshot.Memory.Word(sp - uint64(s.Snapshot.Arch.AddrSize))
 	pc, _ := s.Snapshot.Arch.SplitCode(v)
 	return site.Direct && ok && pc == s.PC

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -58,7 +59,7 @@ var calls = []struct {
 	{"i386, tail jump", x86.Archs()[1], x86Code, codeAt + 8, 0x10},
 }
 
-func state(a *cpu.Arch, code []byte, pc, ra uint64) *unwind.State {
+func state(a *cpu.Arch, code []byte, pc, ra uint64) *stackwalk.State {
 	stack := synth.Stack(a).Word(0x55).Word(ra).Words(0, 0).Place(stackAt - uint64(a.RegSize))
 	snap := synth.Capture(a, []*target.Module{synth.Module(a, codeAt, code)}, stack)
 	var regs cpu.Registers
@@ -79,7 +80,7 @@ func TestStepUndoesTheCall(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := c.arch
 			s := state(a, c.code, c.pc, c.ra)
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(s, &got); v != unwind.Found {
 				t.Fatal(v)
 			}
@@ -110,25 +111,25 @@ func TestStepDeclines(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		pc, ra uint64
-		change func(*unwind.State)
+		change func(*stackwalk.State)
 	}{
 		{"the PC is in code", codeAt, codeAt + 4, nil},
 		{"no call before the return address", 0, codeAt + 8, nil},
 		{"the return address is bad too", 0, 0x1234, nil},
-		{"not the topmost frame", 0, codeAt + 4, func(s *unwind.State) { s.Exact = false }},
-		{"LR unknown", 0, codeAt + 4, func(s *unwind.State) { s.Regs.Forget(a.LR) }},
-		{"SP unknown", 0, codeAt + 4, func(s *unwind.State) { s.Regs.Forget(a.SP) }},
-		{"the function that was called has saved the return address", stackAt + 0x40, codeAt + 12, func(s *unwind.State) {
+		{"not the topmost frame", 0, codeAt + 4, func(s *stackwalk.State) { s.Exact = false }},
+		{"LR unknown", 0, codeAt + 4, func(s *stackwalk.State) { s.Regs.Forget(a.LR) }},
+		{"SP unknown", 0, codeAt + 4, func(s *stackwalk.State) { s.Regs.Forget(a.SP) }},
+		{"the function that was called has saved the return address", stackAt + 0x40, codeAt + 12, func(s *stackwalk.State) {
 			s.Regs.Set(a.FP, stackAt+16)
 			s.Snapshot = synth.Capture(a, s.Snapshot.Modules, synth.Stack(a).Words(0, 0, stackAt+64, codeAt+12).Place(stackAt))
 		}},
-		{"image not found", codeAt, codeAt + 4, func(s *unwind.State) { s.Snapshot.Modules[0].Image = nil }},
+		{"image not found", codeAt, codeAt + 4, func(s *stackwalk.State) { s.Snapshot.Modules[0].Image = nil }},
 	} {
 		s := state(a, arm64Code, c.pc, c.ra)
 		if c.change != nil {
 			c.change(s)
 		}
-		if v := (Source{}).Step(s, new(unwind.Caller)); v != unwind.NotCovered {
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != unwind.NotCovered {
 			t.Errorf("%s: %v", c.name, v)
 		}
 	}
@@ -138,7 +139,7 @@ func TestStepDeclines(t *testing.T) {
 // left, and the bad address stands below SP.
 func TestReturnToBadAddress(t *testing.T) {
 	a := arm.Archs()[0]
-	if v := (Source{}).Step(state(a, thumbCode, 0x54, codeAt+9), new(unwind.Caller)); v != unwind.NotCovered {
+	if v := (Source{}).Step(state(a, thumbCode, 0x54, codeAt+9), new(stackwalk.Caller)); v != unwind.NotCovered {
 		t.Error(v)
 	}
 }
@@ -152,7 +153,7 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		a := calls[int(n)%len(calls)].arch
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if (Source{}).Step(state(a, code, pc, ra), &got) == unwind.Found && got.Exact {
 			t.Error("a return address is not exact")
 		}

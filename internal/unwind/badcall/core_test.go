@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
@@ -19,7 +20,7 @@ var frame1 = regexp.MustCompile(`(?m)^#1 +(0x[0-9a-f]+) in `)
 // through NULL.
 func TestCallThroughNull(t *testing.T) {
 	snap := captured.Core(t, recorded.Testdata(t, "aarch64-signal/core.gz"), recorded.Testdata(t, "aarch64-signal/modules"))
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := (Source{}).Step(captured.State(snap, &snap.Threads[0].Regs, true), &got); v != unwind.Found {
 		t.Fatal(v)
 	}
@@ -50,7 +51,7 @@ func TestCores(t *testing.T) {
 			}
 			want, _ := strconv.ParseUint(string(m[1]), 0, 64)
 			snap := captured.Core(t, path, captured.Programs(t, dir))
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(captured.State(snap, &snap.Threads[0].Regs, true), &got); v != unwind.Found {
 				t.Fatal(v)
 			}
@@ -67,7 +68,7 @@ func TestSmashedStacks(t *testing.T) {
 		core := recorded.Shared(t, "inputs/user-cores", dir, "crash-dyn-O2.smash.core.gz")
 		snap := captured.Core(t, core, captured.Programs(t, dir))
 		s := captured.State(snap, &snap.Threads[0].Regs, true)
-		if v := (Source{}).Step(s, new(unwind.Caller)); v != unwind.NotCovered || s.PC != 0x4141_4140 {
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != unwind.NotCovered || s.PC != 0x4141_4140 {
 			t.Errorf("%s: %v at %#x", dir, v, s.PC)
 		}
 	}

@@ -2,7 +2,7 @@ package badcall
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 // without a slot on the stack.
 //
 //	push {r0, r1}; ldr r0,[pc,#8]; mov ip,r0; ldr r0,[pc,#8]; str r0,[sp,#4]; pop {r0, pc}
-func trampoline(s *unwind.State, sp uint64) (up int64, ok bool) {
+func trampoline(s *stackwalk.State, sp uint64) (up int64, ok bool) {
 	snap := s.Snapshot
 	if _, inModule := snap.ModuleAt(s.PC); inModule || s.PC < sp || snap.Arch.Decoder == nil {
 		return 0, false

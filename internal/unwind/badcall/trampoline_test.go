@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -31,7 +32,7 @@ func TestTrampoline(t *testing.T) {
 		regs.Set(a.SP, frameAt-pushed)
 		regs.Set(a.LR, codeAt+3)
 		regs.Set(a.Status, 1<<5) // Thumb
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := (Source{}).Step(captured.State(snap, &regs, true), &got); v != unwind.Found || got.CFA != frameAt {
 			t.Errorf("at +%d: %v, CFA %#x, want %#x", off, v, got.CFA, frameAt)
 		}

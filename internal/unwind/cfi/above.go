@@ -2,7 +2,7 @@ package cfi
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // lift moves a CFA up that lies at or below the slot of the return address: a function
@@ -16,17 +16,17 @@ import (
 // above the slot. Where that is further away than one alignment, nothing is known: the
 // o32 ABI of MIPS lets a function use 16 bytes of its caller's frame. The context that a
 // signal frame has its registers in lies anywhere.
-func lift(out *unwind.Rule, arch *cpu.Arch) {
+func lift(out *stackwalk.Rule, arch *cpu.Arch) {
 	end := out.RA.Off + int64(arch.RegSize)
 	by := int64(arch.StackAlign)
-	if arch.LR == cpu.NoReg || out.Flags&unwind.SignalFrame != 0 || out.CFA.Kind != unwind.RegPlus ||
-		out.RA.Kind != unwind.AtCFA || out.RA.Off < 0 || end > by {
+	if arch.LR == cpu.NoReg || out.Flags&stackwalk.SignalFrame != 0 || out.CFA.Kind != stackwalk.RegPlus ||
+		out.RA.Kind != stackwalk.AtCFA || out.RA.Off < 0 || end > by {
 		return
 	}
 	out.CFA.Off += by
 	out.RA.Off -= by
 	for i := range out.N {
-		if r := &out.Regs[i]; r.Kind == unwind.AtCFA || r.Kind == unwind.CFAPlus {
+		if r := &out.Regs[i]; r.Kind == stackwalk.AtCFA || r.Kind == stackwalk.CFAPlus {
 			r.Off -= by
 		}
 	}

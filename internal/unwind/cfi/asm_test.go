@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
@@ -155,19 +156,19 @@ func archNamed(t testing.TB, name, abi string, big bool) *cpu.Arch {
 
 // ask returns the rule at pc as text, or the verdict.
 func ask(img *image.Image, pc uint64) string {
-	var rule unwind.Rule
-	v := cfi.New().Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, &rule)
+	var rule stackwalk.Rule
+	v := cfi.New().Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, &rule)
 	if v != unwind.Found {
 		return v.String()
 	}
 	return flagText(rule.Flags) + rule.Format(img.Arch)
 }
 
-func flagText(f unwind.RuleFlags) (s string) {
-	if f&unwind.SignalFrame != 0 {
+func flagText(f stackwalk.RuleFlags) (s string) {
+	if f&stackwalk.SignalFrame != 0 {
 		s += "signal "
 	}
-	if f&unwind.SignedRA != 0 {
+	if f&stackwalk.SignedRA != 0 {
 		s += "signed "
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -47,10 +48,10 @@ func places(img *image.Image) []uint64 {
 func TestRuleDoesNotAllocate(t *testing.T) {
 	img, pcs := sample(t)
 	src := cfi.New()
-	var rule unwind.Rule
+	var rule stackwalk.Rule
 	i := 0
 	n := testing.AllocsPerRun(1000, func() {
-		q := unwind.Query{Image: img, Arch: img.Arch, PC: pcs[i%len(pcs)]}
+		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pcs[i%len(pcs)]}
 		if v := src.Rule(&q, &rule); v != unwind.Found {
 			t.Fatalf("pc %#x: %v", q.PC, v)
 		}
@@ -64,8 +65,8 @@ func TestRuleDoesNotAllocate(t *testing.T) {
 func BenchmarkRule(b *testing.B) {
 	img, pcs := sample(b)
 	src := cfi.New()
-	var rule unwind.Rule
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: pcs[0]}
+	var rule stackwalk.Rule
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pcs[0]}
 	src.Rule(&q, &rule)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -82,10 +83,10 @@ func BenchmarkIndex(b *testing.B) {
 	eh, _ := img.Sections.Named(".eh_frame")
 	only := sections{list: []image.Section{eh}}
 	src := cfi.New()
-	var rule unwind.Rule
+	var rule stackwalk.Rule
 	for b.Loop() {
 		fresh := image.New(h, only)
-		src.Rule(&unwind.Query{Image: fresh, Arch: h.Arch, PC: pcs[0]}, &rule)
+		src.Rule(&stackwalk.Query{Image: fresh, Arch: h.Arch, PC: pcs[0]}, &rule)
 	}
 	b.ReportMetric(float64(len(pcs)), "functions-sampled")
 }

@@ -2,6 +2,7 @@ package cfi
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -23,13 +24,13 @@ func (m *machine) instruction(op uint8) {
 	case cfaRestoreExtended:
 		m.restore(r.ULEB())
 	case cfaUndefined:
-		m.row.set(m.column(r.ULEB()), cell{kind: unwind.Undefined, base: cpu.NoReg})
+		m.row.set(m.column(r.ULEB()), cell{kind: stackwalk.Undefined, base: cpu.NoReg})
 	case cfaSameValue:
 		c := m.column(r.ULEB())
-		m.row.set(c, cell{kind: unwind.SameValue, base: c})
+		m.row.set(c, cell{kind: stackwalk.SameValue, base: c})
 	case cfaRegister:
 		c := m.column(r.ULEB())
-		m.row.set(c, cell{kind: unwind.RegPlus, base: m.s.slots.reg(r.ULEB())})
+		m.row.set(c, cell{kind: stackwalk.RegPlus, base: m.s.slots.reg(r.ULEB())})
 	case cfaOffsetExtended:
 		c := m.column(r.ULEB())
 		m.row.set(c, atCFA(m.factored()))
@@ -47,10 +48,10 @@ func (m *machine) instruction(op uint8) {
 		m.row.set(c, cfaPlus(m.factoredSigned()))
 	case cfaExpression:
 		c := m.column(r.ULEB())
-		m.row.set(c, m.expression(unwind.Expression))
+		m.row.set(c, m.expression(stackwalk.Expression))
 	case cfaValExpression:
 		c := m.column(r.ULEB())
-		m.row.set(c, m.expression(unwind.ValExpression))
+		m.row.set(c, m.expression(stackwalk.ValExpression))
 	case cfaGNUArgsSize:
 		r.ULEB() // what a landing pad must pop; the CFA does not change
 	case cfaNegateRAState, cfaNegateRAStateWithPC:
@@ -84,7 +85,7 @@ func (m *machine) defineCFA(op uint8) {
 	case cfaDefCFAOffsetSF:
 		w.cfa.off = m.factoredSigned()
 	case cfaDefCFAExpression:
-		w.cfaExpr, w.byExpr = m.expression(unwind.ValExpression), true
+		w.cfaExpr, w.byExpr = m.expression(stackwalk.ValExpression), true
 	default:
 		m.stop(unwind.Unsupported)
 	}
@@ -126,7 +127,7 @@ func (m *machine) factored() int64 { return int64(m.r.ULEB()) * m.cie.dataAlign 
 
 func (m *machine) factoredSigned() int64 { return m.r.SLEB() * m.cie.dataAlign }
 
-func (m *machine) expression(kind unwind.Kind) cell {
+func (m *machine) expression(kind stackwalk.Kind) cell {
 	n := m.r.ULEB()
 	off := int64(m.r.Offset())
 	m.r.Skip(n)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -93,7 +94,7 @@ func (m *machine) column(n uint64) cpu.Reg {
 }
 
 // run fills out with the row of q.PC, which f covers.
-func (t *table) run(s *section, f *fde, q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (t *table) run(s *section, f *fde, q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	var m machine
 	m.init(t, s, f)
 	m.want = q.PC - f.start
@@ -111,13 +112,13 @@ func (t *table) run(s *section, f *fde, q *unwind.Query, out *unwind.Rule) unwin
 	if !restated(&m, out, pc) {
 		return unwind.Unsupported
 	}
-	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
+	out.Start, out.Flags = f.start, out.Flags|stackwalk.StartStated
 	return unwind.Found
 }
 
 // restated fills out with m's row, expressions restated where they can be. What is left of
 // them is evaluated by DWARF's numbers of registers, which not every section has.
-func restated(m *machine, out *unwind.Rule, pc uint64) bool {
+func restated(m *machine, out *stackwalk.Rule, pc uint64) bool {
 	if !m.fill(out) {
 		return false
 	}
@@ -148,7 +149,7 @@ func (m *machine) begin() bool {
 // firstRow executes the CIE's program, in a machine without lister.
 func (m *machine) firstRow() *firstRow {
 	c := machine{table: m.table, s: m.s, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: new(row)}
-	c.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
+	c.row.cfa = cell{kind: stackwalk.RegPlus, base: cpu.NoReg}
 	c.execute(m.cie.code)
 	return &firstRow{c.row, c.verdict}
 }

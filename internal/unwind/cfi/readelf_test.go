@@ -16,6 +16,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -195,8 +196,8 @@ func (c *comparison) row(b *block, want *printed, pc uint64) {
 	if arch.ISABit {
 		pc &^= 1
 	}
-	var rule unwind.Rule
-	v := c.src.Rule(&unwind.Query{Image: c.img, Arch: arch, PC: pc, Exact: true}, &rule)
+	var rule stackwalk.Rule
+	v := c.src.Rule(&stackwalk.Query{Image: c.img, Arch: arch, PC: pc, Exact: true}, &rule)
 	if v != unwind.Found {
 		c.fail(b, pc, fmt.Sprintf("verdict %v, readelf has %v", v, want.cells))
 		return
@@ -228,12 +229,12 @@ func (c *comparison) fail(b *block, pc uint64, what string) {
 // cellText writes a rule in readelf's words. It reports false for registers that
 // the ABI's descriptor lacks. readelf writes u for undefined and for unspecified;
 // a return address that is either unspecified or the same is in its own register.
-func cellText(arch *cpu.Arch, rule *unwind.Rule, raColumn int, column, like string) (string, bool) {
+func cellText(arch *cpu.Arch, rule *stackwalk.Rule, raColumn int, column, like string) (string, bool) {
 	switch column {
 	case "CFA":
 		return ruleText(arch, rule.CFA, like), true
 	case "return address":
-		if rule.RA.Kind == unwind.RegPlus && (like == "u" || like == "s") && arch.Regs[rule.RA.Base].DWARF == raColumn {
+		if rule.RA.Kind == stackwalk.RegPlus && (like == "u" || like == "s") && arch.Regs[rule.RA.Base].DWARF == raColumn {
 			return like, true
 		}
 		return ruleText(arch, rule.RA, like), true
@@ -242,25 +243,25 @@ func cellText(arch *cpu.Arch, rule *unwind.Rule, raColumn int, column, like stri
 	if !ok || reg == arch.PC {
 		return "", false
 	}
-	if r := rule.Of(reg); reg != arch.LR || r.Kind != unwind.SameValue || like != "u" {
+	if r := rule.Of(reg); reg != arch.LR || r.Kind != stackwalk.SameValue || like != "u" {
 		return ruleText(arch, r, like), true
 	}
 	return "u", true // as in functions that are called through another register
 }
 
-func ruleText(arch *cpu.Arch, r unwind.RegRule, like string) string {
+func ruleText(arch *cpu.Arch, r stackwalk.RegRule, like string) string {
 	switch r.Kind {
-	case unwind.Unspecified, unwind.Undefined:
+	case stackwalk.Unspecified, stackwalk.Undefined:
 		return "u"
-	case unwind.SameValue:
+	case stackwalk.SameValue:
 		return "s"
-	case unwind.AtCFA:
+	case stackwalk.AtCFA:
 		return fmt.Sprintf("c%+d", r.Off)
-	case unwind.CFAPlus:
+	case stackwalk.CFAPlus:
 		return fmt.Sprintf("v%+d", r.Off)
-	case unwind.Expression, unwind.AtReg:
+	case stackwalk.Expression, stackwalk.AtReg:
 		return "exp" // of the second, readelf shows no more either
-	case unwind.ValExpression:
+	case stackwalk.ValExpression:
 		if r.Reg == cpu.NoReg && like == "exp" {
 			return "exp"
 		}
@@ -277,7 +278,7 @@ func ruleText(arch *cpu.Arch, r unwind.RegRule, like string) string {
 
 // baseText is register plus offset, with that name of the register which readelf
 // chose.
-func baseText(arch *cpu.Arch, r unwind.RegRule, like string) string {
+func baseText(arch *cpu.Arch, r stackwalk.RegRule, like string) string {
 	name := like[:strings.IndexAny(like, "+-")]
 	if reg, ok := arch.RegByName(name); !ok || reg != r.Base {
 		name = arch.RegName(r.Base)

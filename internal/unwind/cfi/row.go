@@ -2,7 +2,7 @@ package cfi
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // slots maps DWARF register numbers to the columns of a row: the ABI's own
@@ -45,7 +45,7 @@ func (s *slots) reg(n uint64) cpu.Reg {
 // cell is the rule of one column. off is the operand or, for the Expression
 // kinds, where the expression lies in the section: offset<<32 | length.
 type cell struct {
-	kind unwind.Kind
+	kind stackwalk.Kind
 	base cpu.Reg
 	off  int64
 }
@@ -60,9 +60,9 @@ type row struct {
 	cells   [columns]cell // those in used are valid
 }
 
-func atCFA(off int64) cell { return cell{kind: unwind.AtCFA, base: cpu.NoReg, off: off} }
+func atCFA(off int64) cell { return cell{kind: stackwalk.AtCFA, base: cpu.NoReg, off: off} }
 
-func cfaPlus(off int64) cell { return cell{kind: unwind.CFAPlus, base: cpu.NoReg, off: off} }
+func cfaPlus(off int64) cell { return cell{kind: stackwalk.CFAPlus, base: cpu.NoReg, off: off} }
 
 func (r *row) set(column cpu.Reg, c cell) {
 	if column < columns {
@@ -98,10 +98,10 @@ func (r *row) get(column cpu.Reg) cell {
 
 // fill turns a cell into an unwind rule, which is Unspecified. A value that was
 // moved to a register which is not tracked stays RegPlus of NoReg: not there.
-func (s *section) fill(rr *unwind.RegRule, c *cell) {
+func (s *section) fill(rr *stackwalk.RegRule, c *cell) {
 	rr.Kind, rr.Base, rr.Off = c.kind, c.base, c.off
 	switch c.kind {
-	case unwind.Expression, unwind.ValExpression:
+	case stackwalk.Expression, stackwalk.ValExpression:
 		off := uint64(c.off) >> 32
 		rr.Expr = s.data[off : off+uint64(c.off)&0xffff_ffff]
 		rr.Off = 0
@@ -116,7 +116,7 @@ func (s *section) fill(rr *unwind.RegRule, c *cell) {
 // in a signal frame each is what its own rule says. Where it is another register,
 // the call did not touch LR: RISC-V's __riscv_save_N are called through t0 by
 // prologues that have yet to save ra.
-func (m *machine) fill(out *unwind.Rule) bool {
+func (m *machine) fill(out *stackwalk.Rule) bool {
 	r := &m.row
 	out.Reset()
 	if r.byExpr {
@@ -125,10 +125,10 @@ func (m *machine) fill(out *unwind.Rule) bool {
 		m.s.fill(&out.CFA, &r.cfa)
 	}
 	if m.cie.signal {
-		out.Flags |= unwind.SignalFrame
+		out.Flags |= stackwalk.SignalFrame
 	}
 	if r.signed {
-		out.Flags |= unwind.SignedRA
+		out.Flags |= stackwalk.SignedRA
 	}
 	for set := cpu.RegSet(r.used &^ (1 << pseudoColumn)); set != 0; set = set.Without(set.First()) {
 		reg := set.First()
@@ -136,25 +136,25 @@ func (m *machine) fill(out *unwind.Rule) bool {
 			m.s.fill(out.Next(reg), &r.cells[reg])
 		}
 	}
-	if lr := m.table.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == unwind.Unspecified {
-		out.Add(unwind.RegRule{Kind: unwind.SameValue, Reg: lr, Base: lr})
+	if lr := m.table.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == stackwalk.Unspecified {
+		out.Add(stackwalk.RegRule{Kind: stackwalk.SameValue, Reg: lr, Base: lr})
 	}
 	if !m.fillRA(out) {
 		return false
 	}
 	lift(out, m.table.arch)
-	return r.byExpr || r.cfa.base != cpu.NoReg || out.RA.Kind == unwind.Undefined
+	return r.byExpr || r.cfa.base != cpu.NoReg || out.RA.Kind == stackwalk.Undefined
 }
 
-func (m *machine) fillRA(out *unwind.Rule) bool {
+func (m *machine) fillRA(out *stackwalk.Rule) bool {
 	c := m.row.get(m.ra)
-	if c.kind != unwind.Unspecified && c.kind != unwind.SameValue {
+	if c.kind != stackwalk.Unspecified && c.kind != stackwalk.SameValue {
 		m.s.fill(&out.RA, &c)
 		return true
 	}
 	if m.ra == pseudoColumn || m.ra == m.table.arch.PC {
 		return false
 	}
-	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: m.ra}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: m.ra}
 	return true
 }

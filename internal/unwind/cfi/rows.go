@@ -2,6 +2,7 @@ package cfi
 
 import (
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -9,7 +10,7 @@ import (
 // addresses, functions in order of address, until it returns false. rule is nil
 // where a program is damaged or says what a Rule cannot. It is valid during the call
 // only, and so are its expressions.
-func (*Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool) {
+func (*Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *stackwalk.Rule) bool) {
 	t := tableOf(img, img.Arch)
 	l := &lister{table: t, yield: yield}
 	t.eh.entries(func(f *fde) bool {
@@ -21,8 +22,8 @@ func (*Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rul
 // lister executes whole programs, a row at a time.
 type lister struct {
 	table   *table
-	yield   func(lo, hi uint64, rule *unwind.Rule) bool
-	rule    unwind.Rule
+	yield   func(lo, hi uint64, rule *stackwalk.Rule) bool
+	rule    stackwalk.Rule
 	next    uint64 // where the next row begins, relative to the function
 	size    uint64
 	stopped bool
@@ -49,10 +50,10 @@ func (l *lister) row(m *machine, loc uint64) {
 	if loc = min(loc, l.size); loc <= l.next || l.stopped {
 		return
 	}
-	var rule *unwind.Rule
+	var rule *stackwalk.Rule
 	if restated(m, &l.rule, 0) {
 		rule = &l.rule
-		rule.Start, rule.Flags = m.start, rule.Flags|unwind.StartStated
+		rule.Start, rule.Flags = m.start, rule.Flags|stackwalk.StartStated
 	}
 	l.stopped = !l.yield(m.start+l.next, m.start+loc, rule)
 	l.next = loc

@@ -3,7 +3,7 @@ package cfi
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // simplify restates the expressions of a rule as what they come to, where that is a
@@ -14,7 +14,7 @@ import (
 //	breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus  CFA=rsp+8 or rsp+16: a PLT stub, by its PC
 //
 // pc is the PC where it is exact, else 0.
-func (s *section) simplify(out *unwind.Rule, pc uint64) {
+func (s *section) simplify(out *stackwalk.Rule, pc uint64) {
 	s.restate(&out.CFA, false, pc)
 	s.restate(&out.RA, true, pc)
 	for i := range out.N {
@@ -23,8 +23,10 @@ func (s *section) simplify(out *unwind.Rule, pc uint64) {
 }
 
 // expressed tells whether a rule has an expression.
-func expressed(r *unwind.Rule) bool {
-	is := func(r *unwind.RegRule) bool { return r.Kind == unwind.Expression || r.Kind == unwind.ValExpression }
+func expressed(r *stackwalk.Rule) bool {
+	is := func(r *stackwalk.RegRule) bool {
+		return r.Kind == stackwalk.Expression || r.Kind == stackwalk.ValExpression
+	}
 	some := is(&r.CFA) || is(&r.RA)
 	for i := range r.N {
 		some = some || is(&r.Regs[i])
@@ -34,8 +36,8 @@ func expressed(r *unwind.Rule) bool {
 
 // restate replaces a rule with an expression. A register's begins with the CFA on the
 // stack.
-func (s *section) restate(r *unwind.RegRule, cfa bool, pc uint64) {
-	if r.Kind != unwind.Expression && r.Kind != unwind.ValExpression {
+func (s *section) restate(r *stackwalk.RegRule, cfa bool, pc uint64) {
+	if r.Kind != stackwalk.Expression && r.Kind != stackwalk.ValExpression {
 		return
 	}
 	x := symbolic{arch: s.arch, slots: s.slots, pc: pc}
@@ -48,25 +50,25 @@ func (s *section) restate(r *unwind.RegRule, cfa bool, pc uint64) {
 }
 
 // rule makes r say what t is, if a rule can.
-func (t term) rule(r *unwind.RegRule) {
-	if r.Kind == unwind.Expression {
+func (t term) rule(r *stackwalk.RegRule) {
+	if r.Kind == stackwalk.Expression {
 		if t.loaded {
 			return
 		}
 		t.loaded = true
 	}
-	simple := unwind.RegRule{Kind: unwind.RegPlus, Reg: r.Reg, Base: t.base, Off: t.off, Add: t.add}
+	simple := stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: r.Reg, Base: t.base, Off: t.off, Add: t.add}
 	switch {
 	case t.base != theCFA:
 		if t.loaded {
-			simple.Kind = unwind.AtReg
+			simple.Kind = stackwalk.AtReg
 		}
 	case t.loaded && t.add != 0:
 		return
 	default:
-		simple.Kind, simple.Base = unwind.CFAPlus, cpu.NoReg
+		simple.Kind, simple.Base = stackwalk.CFAPlus, cpu.NoReg
 		if t.loaded {
-			simple.Kind = unwind.AtCFA
+			simple.Kind = stackwalk.AtCFA
 		}
 	}
 	*r = simple

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -48,9 +49,9 @@ func TestSimpleExpressions(t *testing.T) {
 			cie := cieText{version: 1, ra: 16, code: onEntry}
 			frames := cie.assemble(8, fdeText{start: textAddr, size: 16, code: c.code})
 			img := imageOf(archNamed(t, "x86_64", "", false), image.Section{Name: ".eh_frame", Data: frames})
-			var r unwind.Rule
+			var r stackwalk.Rule
 			r.Reset()
-			v := cfi.New().Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: textAddr + c.off, Exact: c.exact}, &r)
+			v := cfi.New().Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: textAddr + c.off, Exact: c.exact}, &r)
 			if got := r.Format(img.Arch); v != unwind.Found || got != c.want {
 				t.Errorf("%v, %s, want %s", v, got, c.want)
 			}

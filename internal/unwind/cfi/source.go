@@ -18,10 +18,11 @@ package cfi
 import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source implements unwind.RuleSource. It has no state of its own.
+// Source implements stackwalk.RuleSource. It has no state of its own.
 type Source struct{}
 
 // New returns a Source.
@@ -31,7 +32,7 @@ func New() *Source { return &Source{} }
 func (*Source) Method() unwind.Method { return unwind.MethodCFI }
 
 // Rule finds the row that covers q.PC. There is one answer per place.
-func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (*Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
@@ -42,7 +43,7 @@ func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return v
 	}
 	v = t.run(&l.section, &f, q, out)
-	if v == unwind.Found && out.RA.Kind == unwind.Undefined {
+	if v == unwind.Found && out.RA.Kind == stackwalk.Undefined {
 		if g, ok := pclntab.Of(q.Image).At(q.PC); ok && g.Handles() {
 			return unwind.NotCovered
 		}
@@ -75,11 +76,11 @@ const mostSplit = 4 << 10
 // Functions calls yield for the ranges of FunctionRanges without the descriptions of several functions. Examples: Dart has one
 // for all of its text, LuaJIT for its interpreter.
 func (s *Source) Functions(img *image.Image, yield func(lo, hi uint64) bool) {
-	var first unwind.Rule
+	var first stackwalk.Rule
 	s.FunctionRanges(img, func(lo, hi uint64) bool {
 		if hi-lo > mostSplit {
 			first.Reset()
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: lo, Resume: lo, Exact: true}
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: lo, Resume: lo, Exact: true}
 			if s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch) {
 				return true
 			}

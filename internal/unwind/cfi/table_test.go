@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -191,8 +192,8 @@ func TestDamagedEntries(t *testing.T) {
 // TestSecondTry: there is one answer per place.
 func TestSecondTry(t *testing.T) {
 	img := imageOf(archNamed(t, "x86_64", "", false), image.Section{Name: ".eh_frame", Data: threeFunctions()})
-	var rule unwind.Rule
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: textAddr, Try: 1}
+	var rule stackwalk.Rule
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: textAddr, Try: 1}
 	if v := cfi.New().Rule(&q, &rule); v != unwind.NotCovered {
 		t.Error(v)
 	}
@@ -212,9 +213,9 @@ func FuzzRule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, frames, hdr []byte, off uint32) {
 		for _, name := range []string{".eh_frame", ".debug_frame"} {
 			img := imageOf(arch, image.Section{Name: name, Data: frames}, image.Section{Name: ".eh_frame_hdr", Data: hdr})
-			var rule unwind.Rule
+			var rule stackwalk.Rule
 			for _, pc := range []uint64{textAddr + uint64(off), textAddr} {
-				if v := cfi.New().Rule(&unwind.Query{Image: img, Arch: arch, PC: pc}, &rule); v == unwind.Found {
+				if v := cfi.New().Rule(&stackwalk.Query{Image: img, Arch: arch, PC: pc}, &rule); v == unwind.Found {
 					_ = rule.Format(arch)
 					if rule.N > len(rule.Regs) {
 						t.Fatalf("%d rules", rule.N)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -52,11 +53,11 @@ func follow(t *testing.T, c *captured.Case) int {
 	exact := true
 	for i := range len(c.Frames) - 1 {
 		pc, _, _ := arch.PCOf(&regs)
-		q := unwind.Query{Image: img, Arch: arch, PC: pc, Exact: exact}
+		q := stackwalk.Query{Image: img, Arch: arch, PC: pc, Exact: exact}
 		if !exact {
 			q.PC--
 		}
-		var rule unwind.Rule
+		var rule stackwalk.Rule
 		if v := cfi.New().Rule(&q, &rule); v != unwind.Found {
 			return i
 		}
@@ -65,7 +66,7 @@ func follow(t *testing.T, c *captured.Case) int {
 		if oc != evaluate.Applied {
 			return i
 		}
-		exact = rule.Flags&unwind.SignalFrame != 0
+		exact = rule.Flags&stackwalk.SignalFrame != 0
 		next, _ := arch.SplitCode(res.PC)
 		want := c.Frames[i+1]
 		if cfa := c.Frames[i].CFA; next != uint64(want.PC) || cfa != nil && res.CFA != uint64(*cfa) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/edges"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
@@ -27,7 +28,7 @@ func TestAbandonedRules(t *testing.T) {
 		40010c: d65f03c0  ret`}.Image(t)
 	s := New(nil)
 	for _, tt := range []struct {
-		q    unwind.Query
+		q    stackwalk.Query
 		want bool
 	}{
 		{resuming(img, 0x400008, 0), false},
@@ -35,9 +36,9 @@ func TestAbandonedRules(t *testing.T) {
 		{resuming(img, 0x400010, 0), true},
 		{exact(img, 0x400100, 0), false},
 	} {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		r.Reset()
-		if v := s.Rule(&tt.q, &r); v != unwind.Found || r.Flags&unwind.Abandoned != 0 != tt.want {
+		if v := s.Rule(&tt.q, &r); v != unwind.Found || r.Flags&stackwalk.Abandoned != 0 != tt.want {
 			t.Errorf("at %x: %s, flags %b", tt.q.Resume, v, r.Flags)
 		}
 		tt.q.Entry, tt.q.HasEntry = tt.q.Resume&^0xff, true

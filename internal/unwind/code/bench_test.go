@@ -9,19 +9,19 @@ import (
 	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
-	"github.com/backsight/backsight/unwind"
 )
 
 // naked is a program without symbols and tables, and places in it where frames of recorded
 // chains stand.
-func naked(b *testing.B, arch string) (*image.Image, []unwind.Query) {
+func naked(b *testing.B, arch string) (*image.Image, []stackwalk.Query) {
 	rec := recorded.Cases(b, arch+"/*-O2*")
 	cases := captured.Corpus(b, &rec[len(rec)-1], "naked")
 	img := cases[0].Snapshot.Modules[0].Image
 	seen := map[uint64]bool{}
-	var places []unwind.Query
+	var places []stackwalk.Query
 	for i := range cases {
 		c := &cases[i]
 		_, mode, _ := img.Arch.PCOf(&c.Snapshot.Threads[0].Regs)
@@ -78,7 +78,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 func BenchmarkKnownFrame(b *testing.B) {
 	_, places := naked(b, "mips")
 	s := New(nil)
-	var r unwind.Rule
+	var r stackwalk.Rule
 	for i := range places {
 		s.Rule(&places[i], &r)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/exception"
@@ -19,10 +20,10 @@ import (
 // only is a source that gives the answers of one derivation.
 type only struct {
 	*Source
-	derive func(s *search, q *unwind.Query)
+	derive func(s *search, q *stackwalk.Query)
 }
 
-func (o only) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (o only) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	p := o.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	if !ok {
@@ -42,7 +43,7 @@ func (o only) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 }
 
 // forwardOnly derives from function entries.
-func forwardOnly(s *search, q *unwind.Query) {
+func forwardOnly(s *search, q *stackwalk.Query) {
 	if q.HasEntry {
 		s.from(disasm.Addr{PC: q.Entry, Mode: q.Mode}, known)
 	} else {
@@ -51,7 +52,7 @@ func forwardOnly(s *search, q *unwind.Query) {
 }
 
 // waysOutOnly derives from the ways out.
-func waysOutOnly(s *search, q *unwind.Query) {
+func waysOutOnly(s *search, q *stackwalk.Query) {
 	if q.HasEntry || s.calleeNeverReturns() {
 		return
 	}
@@ -61,8 +62,8 @@ func waysOutOnly(s *search, q *unwind.Query) {
 }
 
 // scanOnly is the ABI's method for a function whose start is not known.
-func scanOnly(s *search, q *unwind.Query) {
-	var r unwind.Rule
+func scanOnly(s *search, q *stackwalk.Query) {
+	var r stackwalk.Rule
 	if !q.HasEntry && rules.ABIScan(s.prog.Flows, s.at, &r) {
 		s.take(r)
 	}
@@ -70,14 +71,14 @@ func scanOnly(s *search, q *unwind.Query) {
 
 // boundsOnly is the ABI's method for a function whose start is known: the first entry from
 // which control comes to the place.
-func boundsOnly(s *search, q *unwind.Query) {
+func boundsOnly(s *search, q *stackwalk.Query) {
 	if q.HasEntry {
 		return
 	}
 	entries := *s
 	entries.fromEntries()
 	for _, a := range entries.tried {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if !a.reached {
 			continue
 		}
@@ -89,7 +90,7 @@ func boundsOnly(s *search, q *unwind.Query) {
 }
 
 // take makes a rule the only answer, for the walker to judge like any other.
-func (s *search) take(r unwind.Rule) {
+func (s *search) take(r stackwalk.Rule) {
 	r.Flags = 0
 	s.forward = []*candidate{{Rule: r}}
 }
@@ -128,8 +129,8 @@ func (y *tally) String() string {
 // derivations are the columns of the table.
 var derivations = []struct {
 	name   string
-	derive func(s *search, q *unwind.Query) // nil: all of them, as the walker uses them
-	abi    bool                             // needs instructions of one size
+	derive func(s *search, q *stackwalk.Query) // nil: all of them, as the walker uses them
+	abi    bool                                // needs instructions of one size
 }{
 	{"ABI, scan", scanOnly, true}, {"ABI, bounds", boundsOnly, true}, {"forward", forwardOnly, false}, {"exits", waysOutOnly, false}, {"all", nil, false},
 }
@@ -141,13 +142,13 @@ func compare(cases []captured.Case, row []tally) {
 		if d.abi && s.of(cases[0].Snapshot.Modules[0].Image).InsnSize(0) == 0 {
 			continue
 		}
-		var src unwind.Source = s
+		var src stackwalk.Source = s
 		if d.derive != nil {
 			src = only{s, d.derive}
 		}
 		for k := range cases {
 			c := &cases[k]
-			w := unwind.NewWalker(c.Snapshot, unwind.Options{Sources: []unwind.Source{sigframe.Source{}, exception.Source{}, src}, CallGraph: edges.New(nil)})
+			w := stackwalk.NewWalker(c.Snapshot, stackwalk.Options{Sources: []stackwalk.Source{sigframe.Source{}, exception.Source{}, src}, CallGraph: edges.New(nil)})
 			frames, _ := w.Walk(&c.Snapshot.Threads[0], nil)
 			row[i].judge(c, frames)
 		}

@@ -3,6 +3,7 @@ package code
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
@@ -17,10 +18,10 @@ func TestNextAnswersCostNothing(t *testing.T) {
 		1003: c3     ret
 		1004: 58     pop %rax
 		1005: c3     ret`}.Image(t)
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: 0x1000, Resume: 0x1000, Exact: true}
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: 0x1000, Resume: 0x1000, Exact: true}
 	var first uint64
 	for src := New(nil); ; q.Try++ {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		r.Reset()
 		if src.Rule(&q, &r) != unwind.Found {
 			break

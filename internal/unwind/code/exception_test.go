@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
@@ -156,12 +157,12 @@ func TestEntryCode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			img := codetest.Program{CPU: c.cpu, Listing: c.listing}.Image(t)
-			q, rule := resuming(img, c.behind, 0), new(unwind.Rule)
+			q, rule := resuming(img, c.behind, 0), new(stackwalk.Rule)
 			v := New(nil).Rule(&q, rule)
 			if got := recovered(rule, img.Arch).Format(img.Arch); v != unwind.Found || got != c.rule {
 				t.Errorf("%v: %s\nwant %s", v, got, c.rule)
 			}
-			if exception := unwind.SignalFrame | unwind.ExceptionFrame; rule.Flags&exception != exception {
+			if exception := stackwalk.SignalFrame | stackwalk.ExceptionFrame; rule.Flags&exception != exception {
 				t.Errorf("flags %b", rule.Flags)
 			}
 			if q.Try = 1; New(nil).Rule(&q, rule) != unwind.NotCovered {
@@ -172,12 +173,12 @@ func TestEntryCode(t *testing.T) {
 }
 
 // recovered is a rule without the registers that it gives up, but SP.
-func recovered(r *unwind.Rule, arch *cpu.Arch) *unwind.Rule {
-	var out unwind.Rule
+func recovered(r *stackwalk.Rule, arch *cpu.Arch) *stackwalk.Rule {
+	var out stackwalk.Rule
 	out.Reset()
 	out.CFA, out.RA = r.CFA, r.RA
 	for i := range r.N {
-		if rr := r.Regs[i]; rr.Kind != unwind.Undefined || rr.Reg == arch.SP {
+		if rr := r.Regs[i]; rr.Kind != stackwalk.Undefined || rr.Reg == arch.SP {
 			out.Add(rr)
 		}
 	}
@@ -191,8 +192,8 @@ func TestFirstReturn(t *testing.T) {
 	80400000 <enter>:
 		80400000: d5184020  msr elr_el1,x0
 		80400004: d69f03e0  eret`}.Image(t)
-	q, rule := exact(img, 0x80400004, 0), new(unwind.Rule)
-	if New(nil).Rule(&q, rule) == unwind.Found && rule.Flags&unwind.ExceptionFrame != 0 {
+	q, rule := exact(img, 0x80400004, 0), new(stackwalk.Rule)
+	if New(nil).Rule(&q, rule) == unwind.Found && rule.Flags&stackwalk.ExceptionFrame != 0 {
 		t.Errorf("%s", rule.Format(img.Arch))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Explanation is how code analysis came to its answers for one place. Addresses are image
@@ -19,10 +19,10 @@ type Explanation struct {
 	// Exits are the derivations from the ways out.
 	Exits []Exit
 	// Rules are the answers in the order in which the walker gets them.
-	Rules []unwind.Rule
+	Rules []stackwalk.Rule
 	// ABI is the rule by the ABI document's method, if HasABI. The walker gets that rule last, unless
 	// another derivation has the same rule.
-	ABI    unwind.Rule
+	ABI    stackwalk.Rule
 	HasABI bool
 	// Outermost: the place belongs to the code that the program starts with.
 	Outermost bool
@@ -45,13 +45,13 @@ type Forward struct {
 	// frame undone. Unbalanced: one returns otherwise, so that the entry is doubtful.
 	Complete, Balanced, Unbalanced bool
 	// Rule is what the derivation yields, if HasRule.
-	Rule    unwind.Rule
+	Rule    stackwalk.Rule
 	HasRule bool
 }
 
 // Exit is a derivation from one way out.
 type Exit struct {
-	Rule unwind.Rule
+	Rule stackwalk.Rule
 	// Calls is how many calls the way falls through; Tail: it ends in a tail call.
 	Calls int
 	Tail  bool
@@ -60,7 +60,7 @@ type Exit struct {
 }
 
 // Explain derives the answers for a place and tells all that the search tried.
-func (s *Source) Explain(q *unwind.Query) (e Explanation) {
+func (s *Source) Explain(q *stackwalk.Query) (e Explanation) {
 	p := s.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	if !ok {
@@ -76,7 +76,7 @@ func (s *Source) Explain(q *unwind.Query) (e Explanation) {
 	}
 	r := found.result()
 	e.Rules, e.Outermost = r.rules, r.outermost
-	var first unwind.Rule
+	var first stackwalk.Rule
 	if p.proven(q, &first) {
 		e.Rules = putFirst(e.Rules, &first, p.Arch)
 	}
@@ -112,13 +112,13 @@ func (e *Explanation) Believed(arch *cpu.Arch) *Forward {
 }
 
 // Compare relates two rules for the place of q, see rules.Compare.
-func (s *Source) Compare(q *unwind.Query, entry uint64, a, b *unwind.Rule) rules.Relation {
+func (s *Source) Compare(q *stackwalk.Query, entry uint64, a, b *stackwalk.Rule) rules.Relation {
 	return rules.Compare(s.of(q.Image).Flows, q, entry, a, b)
 }
 
 // Covers tells whether control comes from entry to the place of q without a call: not to a
 // landing pad, which only an exception enters, and not to code whose way in is unknown.
-func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
+func (s *Source) Covers(q *stackwalk.Query, entry uint64) bool {
 	p := s.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	var st absint.State
@@ -128,22 +128,22 @@ func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
 // FromEntry tells whether a rule follows from what the code does from entry, as from a function's, to the place of q.
 // No: the CFA is taken from a register that still holds the caller's value, so that the caller is skipped. A part that was
 // split off a function begins so, too, and changes registers that functions preserve.
-func (s *Source) FromEntry(q *unwind.Query, entry uint64, rule *unwind.Rule) unwind.Answer {
+func (s *Source) FromEntry(q *stackwalk.Query, entry uint64, rule *stackwalk.Rule) stackwalk.Answer {
 	p := s.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	var st absint.State
-	var own unwind.Rule
+	var own stackwalk.Rule
 	switch cfa := &rule.CFA; {
 	case !ok || !at.StateIn(p.Flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st):
-		return unwind.Unknown
+		return stackwalk.Unknown
 	case rules.Agrees(&st, rule, p.Arch):
-		return unwind.Yes
-	case cfa.Kind == unwind.RegPlus && p.Arch.Preserved.Has(cfa.Base) && st.Get(cfa.Base).IsStartOf(cfa.Base):
+		return stackwalk.Yes
+	case cfa.Kind == stackwalk.RegPlus && p.Arch.Preserved.Has(cfa.Base) && st.Get(cfa.Base).IsStartOf(cfa.Base):
 		if own.Reset(); rules.FromState(&st, p.Arch, &own) && !rules.Undefines(&own) {
-			return unwind.No
+			return stackwalk.No
 		}
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // EntryMode tells the ISA mode of the function that begins at addr, where a symbol or a

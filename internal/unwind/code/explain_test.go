@@ -5,8 +5,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 // twoFunctions are one that a symbol names and one behind, which data points to.
@@ -114,7 +114,7 @@ func TestRows(t *testing.T) {
 	blind := *img.Arch
 	blind.Decoder = nil
 	bare := twoFunctions.Image(t)
-	if bare.Arch = &blind; len(answers(s, unwind.Query{Image: bare, Arch: &blind, PC: 0x400010, Exact: true})) != 0 {
+	if bare.Arch = &blind; len(answers(s, stackwalk.Query{Image: bare, Arch: &blind, PC: 0x400010, Exact: true})) != 0 {
 		t.Error("an answer without a decoder")
 	}
 	s.Rows(bare, nil, func(lo, _ uint64, _ cpu.Mode, _ packed.Row) bool {

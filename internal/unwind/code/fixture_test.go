@@ -11,8 +11,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
-	"github.com/backsight/backsight/unwind"
 )
 
 // A fixture is a function as objdump prints it, with the rule that is true before each
@@ -231,14 +231,14 @@ func (c *labelled) Functions(yield func(uint64, cpu.Mode, uint64) bool) {
 }
 
 // places calls visit for every place of a line that has an expectation.
-func (l *fixture) places(img *image.Image, ll *line, visit func(q *unwind.Query, want string)) {
+func (l *fixture) places(img *image.Image, ll *line, visit func(q *stackwalk.Query, want string)) {
 	if ll.want == "" {
 		return
 	}
-	visit(&unwind.Query{Image: img, Arch: l.arch, PC: ll.pc, Mode: l.mode, Exact: true}, ll.want)
+	visit(&stackwalk.Query{Image: img, Arch: l.arch, PC: ll.pc, Mode: l.mode, Exact: true}, ll.want)
 	if ll.call {
 		ra := l.behind(ll)
-		visit(&unwind.Query{Image: img, Arch: l.arch, PC: ra - 1, Resume: ra, Mode: l.mode}, ll.after)
+		visit(&stackwalk.Query{Image: img, Arch: l.arch, PC: ra - 1, Resume: ra, Mode: l.mode}, ll.after)
 	}
 }
 

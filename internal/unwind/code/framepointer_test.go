@@ -3,6 +3,7 @@ package code_test
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
@@ -31,8 +32,8 @@ func TestMovingSP(t *testing.T) {
 		0x400015: "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]",
 		0x400018: "CFA=rsp+8 RA=[CFA-8]",
 	} {
-		q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
-		var r unwind.Rule
+		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+		var r stackwalk.Rule
 		if v := code.New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != want {
 			t.Errorf("%x: %v, %s, want %s", pc, v, r.Format(img.Arch), want)
 		}
@@ -60,8 +61,8 @@ func TestSavedSP(t *testing.T) {
 		0x1002: "CFA=esp+12 RA=[CFA-4]",
 		0x100f: "CFA=[esp+20]+12 RA=[CFA-4] ebx=undefined",
 	} {
-		q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
-		var r unwind.Rule
+		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+		var r stackwalk.Rule
 		if v := code.New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != want {
 			t.Errorf("%x: %v, %s, want %s", pc, v, r.Format(img.Arch), want)
 		}

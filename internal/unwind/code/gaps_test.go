@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestGapWithoutEnd: linkers put constants behind the code into the executable segment, where
@@ -20,7 +20,7 @@ func TestGapWithoutEnd(t *testing.T) {
 		1000: 03e00008 00000000  jr ra; nop
 		1008:` + strings.Repeat(" 14800001 24420001", constants/2)}.Image(t) // bnez a0,.+8; addiu v0,v0,1
 	p := New(nil).of(img)
-	at, ok := rules.PointOf(p.Code, &unwind.Query{Image: img, PC: last, Exact: true})
+	at, ok := rules.PointOf(p.Code, &stackwalk.Query{Image: img, PC: last, Exact: true})
 	if !ok {
 		t.Fatal("no code")
 	}

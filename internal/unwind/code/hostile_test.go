@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/meter"
@@ -51,14 +52,14 @@ func FuzzAnalyze(f *testing.F) {
 }
 
 // usable checks the answers for a query.
-func usable(t *testing.T, s *Source, q unwind.Query) {
+func usable(t *testing.T, s *Source, q stackwalk.Query) {
 	const most = 200
 	for ; q.Try < most; q.Try++ {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if s.Rule(&q, &r) != unwind.Found {
 			return
 		}
-		if r.CFA.Kind == unwind.Unspecified || r.RA.Kind == unwind.Unspecified || int(r.N) > len(r.Regs) {
+		if r.CFA.Kind == stackwalk.Unspecified || r.RA.Kind == stackwalk.Unspecified || int(r.N) > len(r.Regs) {
 			t.Fatalf("%x, answer %d: %s", q.PC, q.Try, r.Format(q.Arch))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
@@ -128,11 +129,11 @@ func TestLazyBinding(t *testing.T) {
 	}} {
 		img := resolvers[i].Image(t)
 		for _, p := range places {
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: p.pc, Resume: p.pc, Exact: p.exact}
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: p.pc, Resume: p.pc, Exact: p.exact}
 			if !p.exact {
 				q.PC--
 			}
-			var r unwind.Rule
+			var r stackwalk.Rule
 			if v := code.New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != p.want {
 				t.Errorf("%s %x: %v, %s, want %s", resolvers[i].CPU, p.pc, v, r.Format(img.Arch), p.want)
 			}
@@ -165,8 +166,8 @@ func TestFirstPLTEntry(t *testing.T) {
 		{"no stub behind", "2030: 8b 44 24 04 c3", 0x2020, ""},
 	} {
 		img := codetest.Program{CPU: "i386", Listing: plt0 + c.behind + caller, Imports: map[uint64]string{0x400c: "f"}}.Image(t)
-		q := unwind.Query{Image: img, Arch: img.Arch, PC: c.pc, Resume: c.pc, Exact: true}
-		var r unwind.Rule
+		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: c.pc, Resume: c.pc, Exact: true}
+		var r stackwalk.Rule
 		v := code.New(nil).Rule(&q, &r)
 		if got := r.Format(img.Arch); v == unwind.Found && got != c.want || v != unwind.Found && c.want != "" {
 			t.Errorf("%s: %v, %s, want %q", c.name, v, got, c.want)
@@ -190,10 +191,10 @@ func TestStubOfStaticProgram(t *testing.T) {
 	for word, known := range map[uint64]bool{0x4010c6: true, 0x4010c8: false} {
 		img := codetest.Program{CPU: "x86_64", Listing: listing, Data: map[uint64][]uint64{0x402000: {word}},
 			Sections: map[string]uint64{".text": 0x4010d0}}.Image(t)
-		q := unwind.Query{Image: img, Arch: img.Arch, PC: 0x4010c0, Resume: 0x4010c0, Exact: true}
-		var r unwind.Rule
+		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: 0x4010c0, Resume: 0x4010c0, Exact: true}
+		var r stackwalk.Rule
 		v := code.New(tables).Rule(&q, &r)
-		got := v == unwind.Found && r.Format(img.Arch) == "CFA=rsp+8 RA=[CFA-8]" && r.Flags&unwind.FromEntry != 0
+		got := v == unwind.Found && r.Format(img.Arch) == "CFA=rsp+8 RA=[CFA-8]" && r.Flags&stackwalk.FromEntry != 0
 		if got != known {
 			t.Errorf("a word of %#x: %v, %s, from an entry: %t; want %t", word, v, r.Format(img.Arch), got, known)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/packed"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Rows calls yield for the code of an image that stack-height analysis covers: from lo up
@@ -278,7 +278,7 @@ type tableRules struct {
 	arch  *cpu.Arch
 	table *heights.Table
 	rows  []packedRule
-	rule  unwind.Rule // scratch
+	rule  stackwalk.Rule // scratch
 }
 
 // packedRule is the rule of a frame of a table. has: the frame has a rule. known: row and has are

@@ -10,13 +10,14 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
 // answers are the rules that a source gives for a place, in their order.
-func answers(s unwind.RuleSource, q unwind.Query) (found []string) {
+func answers(s stackwalk.RuleSource, q stackwalk.Query) (found []string) {
 	for q.Try = 0; ; q.Try++ {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if s.Rule(&q, &r) != unwind.Found {
 			return found
 		}
@@ -27,7 +28,7 @@ func answers(s unwind.RuleSource, q unwind.Query) (found []string) {
 // searched is a source without stack heights, whose answers come first elsewhere.
 type searched struct{ *Source }
 
-func (s searched) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (s searched) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	p := s.of(q.Image)
 	r := p.search(q).result()
 	switch {
@@ -50,7 +51,7 @@ func TestListings(t *testing.T) {
 			s, img := searched{New(nil)}, l.image(true)
 			for i := range l.lines {
 				ll, right := &l.lines[i], true
-				l.places(img, ll, func(q *unwind.Query, want string) {
+				l.places(img, ll, func(q *stackwalk.Query, want string) {
 					got := answers(s, *q)
 					if len(got) > 0 && got[0] == want {
 						return
@@ -77,9 +78,9 @@ func TestHeightsSayTheSame(t *testing.T) {
 	for name, l := range fixtures(t) {
 		s, img := New(nil), l.image(true)
 		for i := range l.lines {
-			l.places(img, &l.lines[i], func(q *unwind.Query, want string) {
+			l.places(img, &l.lines[i], func(q *stackwalk.Query, want string) {
 				places++
-				var first, table, found unwind.Rule
+				var first, table, found stackwalk.Rule
 				if !s.of(img).proven(q, &table) || l.lines[i].beyond {
 					return
 				}
@@ -97,7 +98,7 @@ func TestHeightsSayTheSame(t *testing.T) {
 						t.Errorf("%s %x: %s is not among the answers %q", name, q.PC, a, all)
 					}
 				}
-				if rel := s.Compare(q, l.entry[0], &found, &table); rel.CFA != unwind.Yes || rel.RA != unwind.Yes || rel.Regs == unwind.No {
+				if rel := s.Compare(q, l.entry[0], &found, &table); rel.CFA != stackwalk.Yes || rel.RA != stackwalk.Yes || rel.Regs == stackwalk.No {
 					t.Errorf("%s %x, resumed %v: %s, want %s", name, q.PC, !q.Exact, table.Format(l.arch), want)
 				}
 			})
@@ -123,8 +124,8 @@ func TestListedRows(t *testing.T) {
 			if i < 0 {
 				return true // padding
 			}
-			var want, got unwind.Rule
-			q := unwind.Query{Image: img, Arch: l.arch, PC: lo, Mode: mode, Exact: true}
+			var want, got stackwalk.Rule
+			q := stackwalk.Query{Image: img, Arch: l.arch, PC: lo, Mode: mode, Exact: true}
 			if !row.Packs {
 				return true
 			}
@@ -174,14 +175,14 @@ func TestListingsWithoutEntries(t *testing.T) {
 			if i > 0 && l.hasSlot(&l.lines[i-1]) {
 				continue
 			}
-			l.places(bare, &l.lines[i], func(q *unwind.Query, want string) {
+			l.places(bare, &l.lines[i], func(q *stackwalk.Query, want string) {
 				var st absint.State
 				if !l.stateAt(s.of(img), q, &st) {
 					t.Fatalf("%s %x: not reached", name, q.PC)
 				}
-				var r unwind.Rule
+				var r stackwalk.Rule
 				switch {
-				case s.Rule(q, &r) != unwind.Found || r.Flags&unwind.Fallback != 0:
+				case s.Rule(q, &r) != unwind.Found || r.Flags&stackwalk.Fallback != 0:
 					none++
 				case rules.Agrees(&st, &r, l.arch):
 					right++
@@ -200,7 +201,7 @@ func TestListingsWithoutEntries(t *testing.T) {
 
 // stateAt is the state at a place by the analysis from the listing's nearest entry that
 // comes there.
-func (l *fixture) stateAt(p *program, q *unwind.Query, st *absint.State) bool {
+func (l *fixture) stateAt(p *program, q *stackwalk.Query, st *absint.State) bool {
 	at, ok := rules.PointOf(p.Code, q)
 	if !ok {
 		return false
@@ -222,11 +223,11 @@ func TestConcurrent(t *testing.T) {
 		all.Go(func() {
 			for i := range l.lines {
 				ll := &l.lines[(i+n*17)%len(l.lines)]
-				l.places(img, ll, func(q *unwind.Query, want string) {
+				l.places(img, ll, func(q *stackwalk.Query, want string) {
 					if got := answers(searched{s}, *q); len(got) == 0 || got[0] != want {
 						t.Errorf("%x: %q, want %q", ll.pc, got, want)
 					}
-					var r unwind.Rule
+					var r stackwalk.Rule
 					if s.Rule(q, &r) != unwind.Found {
 						t.Errorf("%x: no answer, want %q", ll.pc, want)
 					}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // demoteMillicode takes the credit of entries at a point in code that runs as part of
@@ -27,7 +27,7 @@ func (s *search) demoteMillicode() {
 	}
 	if slices.ContainsFunc(s.forward, s.forward[0].differs) {
 		for _, c := range s.forward {
-			c.Flags &^= unwind.FromEntry | unwind.Straight
+			c.Flags &^= stackwalk.FromEntry | stackwalk.Straight
 		}
 	}
 	calls := func(c *candidate) bool { return c.sound && !inMillicode(s.prog.Code, c.fn.Entry) }
@@ -36,7 +36,7 @@ func (s *search) demoteMillicode() {
 		return
 	}
 	caller := s.forward[i]
-	caller.Flags |= unwind.OfCaller
+	caller.Flags |= stackwalk.OfCaller
 	s.forward = slices.DeleteFunc(s.forward, func(c *candidate) bool { return !calls(c) && c.differs(caller) })
 }
 

@@ -3,6 +3,7 @@ package code
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
@@ -38,12 +39,12 @@ func TestMillicode(t *testing.T) {
 	frames := map[int64]bool{}
 	q := exact(img, 0x1d58, 0)
 	for ; q.Try < 8; q.Try++ {
-		var r unwind.Rule
+		var r stackwalk.Rule
 		if s.Rule(&q, &r) != unwind.Found {
 			break
 		}
 		frames[r.CFA.Off] = true
-		if r.Flags&(unwind.FromEntry|unwind.Straight) != 0 {
+		if r.Flags&(stackwalk.FromEntry|stackwalk.Straight) != 0 {
 			t.Errorf("%s by an entry that is known", r.Format(img.Arch))
 		}
 	}

@@ -3,6 +3,7 @@ package code
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
@@ -20,11 +21,11 @@ func TestNeverReturns(t *testing.T) {
 		400015: 74 05           je   40001c
 		400017: e8 e4 ff ff ff  call 400000
 		40001c: e8 df ff ff ff  call 400000`}.Image(t)
-	q, rule := exact(img, 0x400013, 0), new(unwind.Rule)
+	q, rule := exact(img, 0x400013, 0), new(stackwalk.Rule)
 	if v := New(nil).Rule(&q, rule); v != unwind.Found {
 		t.Fatal(v)
 	}
-	if got := rule.Format(img.Arch); got != "CFA=rsp+16 RA=[CFA-8] rbx=[CFA-16]" || rule.Flags&(unwind.FromEntry|unwind.NoReturn) != unwind.FromEntry|unwind.NoReturn {
+	if got := rule.Format(img.Arch); got != "CFA=rsp+16 RA=[CFA-8] rbx=[CFA-16]" || rule.Flags&(stackwalk.FromEntry|stackwalk.NoReturn) != stackwalk.FromEntry|stackwalk.NoReturn {
 		t.Errorf("%s, flags %b", got, rule.Flags)
 	}
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
-// Notes implements unwind.Explainer: what the search for a rule tried, in words. Entries
+// Notes implements stackwalk.Explainer: what the search for a rule tried, in words. Entries
 // from which control does not come to the place can be many; they are only counted.
-func (s *Source) Notes(q *unwind.Query) (lines []string) {
+func (s *Source) Notes(q *stackwalk.Query) (lines []string) {
 	if q.Arch.Decoder == nil {
 		return nil
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 // padsInARow are those of a Rust function: calls that never return end in a jump to the trap that
@@ -53,7 +53,7 @@ func TestPadsEndAtPart(t *testing.T) {
 		want int
 	}{{0, 1}, {0x40003c, 0}} {
 		p := New(nil).of(padsInARow.Image(t))
-		at, ok := rules.PointOf(p.Code, &unwind.Query{PC: 0x400040, Exact: true})
+		at, ok := rules.PointOf(p.Code, &stackwalk.Query{PC: 0x400040, Exact: true})
 		if !ok {
 			t.Fatal("no code")
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestPadsOfPushingFunction: i386 pushes arguments, so that SP differs from call to call. The
@@ -79,7 +79,7 @@ func TestPadBehindColdPart(t *testing.T) {
 	s := New(nil)
 	expect(t, s, img, resuming, map[uint64]string{0x401010: frame, 0x401018: frame})
 	for _, pc := range []uint64{0x401010, 0x401018} {
-		if a, _, _ := edges.New(nil).Reaches(alone(img), 0x401060, 0, pc); a != unwind.Unknown {
+		if a, _, _ := edges.New(nil).Reaches(alone(img), 0x401060, 0, pc); a != stackwalk.Unknown {
 			t.Errorf("f comes to %#x: %v", pc, a)
 		}
 	}
@@ -149,7 +149,7 @@ func TestPadsBehindJumpedTo(t *testing.T) {
 		40004c: 94000002  bl 400054
 		400050: d65f03c0  ret
 		400054: d4200020  brk #0x1`}.Image(t))
-	at, ok := rules.PointOf(p.Code, &unwind.Query{PC: 0x400044, Exact: true})
+	at, ok := rules.PointOf(p.Code, &stackwalk.Query{PC: 0x400044, Exact: true})
 	if !ok {
 		t.Fatal("no code")
 	}

@@ -6,22 +6,23 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
 
 // exact is a query for a place at which a thread stopped, resuming one for a place at which
 // a thread will go on.
-func exact(img *image.Image, pc uint64, mode cpu.Mode) unwind.Query {
-	return unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
+func exact(img *image.Image, pc uint64, mode cpu.Mode) stackwalk.Query {
+	return stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
 }
 
-func resuming(img *image.Image, pc uint64, mode cpu.Mode) unwind.Query {
-	return unwind.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode}
+func resuming(img *image.Image, pc uint64, mode cpu.Mode) stackwalk.Query {
+	return stackwalk.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode}
 }
 
 // first is the first answer for a query, "none" where there is no answer.
-func first(s *Source, q unwind.Query) string {
+func first(s *Source, q stackwalk.Query) string {
 	if a := answers(s, q); len(a) > 0 {
 		return a[0]
 	}
@@ -29,7 +30,7 @@ func first(s *Source, q unwind.Query) string {
 }
 
 // expect compares the first answers for queries of places in img with what is wanted.
-func expect(t *testing.T, s *Source, img *image.Image, query func(*image.Image, uint64, cpu.Mode) unwind.Query, want map[uint64]string) {
+func expect(t *testing.T, s *Source, img *image.Image, query func(*image.Image, uint64, cpu.Mode) stackwalk.Query, want map[uint64]string) {
 	t.Helper()
 	for pc, rule := range want {
 		q := query(img, pc, 0)
@@ -296,9 +297,9 @@ func TestABIFallback(t *testing.T) {
 		400024: 00000000  nop
 		400028: 1000ffff  b     400028
 		40002c: 00000000  nop`}.Image(t)
-	var r unwind.Rule
+	var r stackwalk.Rule
 	q := exact(img, 0x400028, 0)
-	if v := New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != "CFA=sp+24 RA=[CFA-4]" || r.Flags != unwind.Fallback {
+	if v := New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != "CFA=sp+24 RA=[CFA-4]" || r.Flags != stackwalk.Fallback {
 		t.Errorf("%v: %s, flags %b", v, r.Format(img.Arch), r.Flags)
 	}
 	if q.Try = 1; New(nil).Rule(&q, &r) != unwind.NotCovered {
@@ -314,7 +315,7 @@ func TestImageEntry(t *testing.T) {
 		400008: 00000000  nop
 		40000c: 1000ffff  b     40000c
 		400010: 00000000  nop`}.Image(t)
-	var r unwind.Rule
+	var r stackwalk.Rule
 	q := resuming(img, 0x40000c, 0)
 	if v := New(nil).Rule(&q, &r); v != unwind.EndOfStack {
 		t.Errorf("%v", v)
@@ -326,8 +327,8 @@ func TestImageEntry(t *testing.T) {
 func TestNotCode(t *testing.T) {
 	img := codetest.Program{CPU: "mips o32 big", Listing: "400000: 03e00008 00000000  jr ra; nop"}.Image(t)
 	s := New(nil)
-	var r unwind.Rule
-	for _, q := range []unwind.Query{exact(img, 0x100, 0), exact(img, 0x400008, 0), resuming(img, 0x400008, 0), resuming(img, 0, 0)} {
+	var r stackwalk.Rule
+	for _, q := range []stackwalk.Query{exact(img, 0x100, 0), exact(img, 0x400008, 0), resuming(img, 0x400008, 0), resuming(img, 0, 0)} {
 		if v := s.Rule(&q, &r); v != unwind.NotCovered {
 			t.Errorf("%#x: %v", q.PC, v)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/internal/code/rules"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // rank orders answers, the most believable first.
@@ -40,7 +40,7 @@ const (
 
 // result is the outcome of a search: the rules for one program point, the most believable first.
 type result struct {
-	rules                 []unwind.Rule
+	rules                 []stackwalk.Rule
 	outermost, otherStack bool
 	steps                 int // instructions executed
 }
@@ -92,9 +92,9 @@ func (s *search) markUnopposed() {
 		if c.fn == nil || rules.Undefines(&c.Rule) {
 			continue
 		}
-		c.Flags |= unwind.NoReturn
+		c.Flags |= stackwalk.NoReturn
 		if c.how == pointed && c.fn.Complete && !c.fn.Returns && !c.fn.ReadsPreserved {
-			c.Flags |= unwind.FromEntry
+			c.Flags |= stackwalk.FromEntry
 		}
 	}
 }
@@ -102,9 +102,9 @@ func (s *search) markUnopposed() {
 // forwardRank is the rank of a rule that was derived from an entry.
 func (c *candidate) forwardRank() rank {
 	switch {
-	case c.Flags&unwind.Agreed != 0:
+	case c.Flags&stackwalk.Agreed != 0:
 		return confirmed
-	case c.Flags&unwind.FromEntry != 0:
+	case c.Flags&stackwalk.FromEntry != 0:
 		return entered
 	case c.sound:
 		return sound
@@ -144,12 +144,12 @@ func (c *candidate) begins() bool { return c.fn != nil && c.fn.SavesRA && !c.fn.
 // That call never returns, which no symbol and no analysis of the callee has told.
 func (s *search) demoteSwallowing() {
 	for _, k := range s.forward {
-		if k.how != known || k.fn == nil || k.Flags&unwind.Agreed != 0 {
+		if k.how != known || k.fn == nil || k.Flags&stackwalk.Agreed != 0 {
 			continue
 		}
 		for _, w := range s.forward {
 			if w.fn != nil && w.fn != k.fn && w.sound && k.fn.FallsInto(w.fn.Entry.PC) {
-				k.Flags, k.sound = k.Flags&^unwind.FromEntry, false
+				k.Flags, k.sound = k.Flags&^stackwalk.FromEntry, false
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/rules"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // byFP takes CFA and return address from where the function finds them when it leaves, where a
@@ -13,8 +13,8 @@ import (
 // them never returns, or SP moves in a loop. dash's readtoken1 calls alloca(64) in a loop around
 // a switch; after each round the CFA is 64 bytes further from SP, and where it was from the frame
 // pointer.
-func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
-	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == unwind.RegPlus && arch.Preserved.Has(way.CFA.Base) {
+func (c *candidate) byFP(way *stackwalk.Rule, arch *cpu.Arch) {
+	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == stackwalk.RegPlus && arch.Preserved.Has(way.CFA.Base) {
 		c.CFA, c.RA = way.CFA, way.RA
 	}
 }
@@ -31,13 +31,13 @@ func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
 //	ldr  lr, [sp, #64]; add sp, #72; bx lr
 func (c *candidate) reloaded(flows *dataflow.Analysis, at rules.Point, st *absint.State) *candidate {
 	arch := flows.Arch
-	if c.RA.Kind != unwind.AtCFA || arch.CallPushesRA || !savedTwice(st, arch) {
+	if c.RA.Kind != stackwalk.AtCFA || arch.CallPushesRA || !savedTwice(st, arch) {
 		return nil
 	}
 	for _, path := range flows.ReturnPaths(at.Addr(), !at.Exact) {
 		way := rules.FromPath(&path, arch)
-		if way.RA.Kind == unwind.AtCFA && way.RA.Off != c.RA.Off && rules.Agrees(st, &way, arch) {
-			c.Flags |= unwind.SavedTwice
+		if way.RA.Kind == stackwalk.AtCFA && way.RA.Off != c.RA.Off && rules.Agrees(st, &way, arch) {
+			c.Flags |= stackwalk.SavedTwice
 			other := *c
 			c.RA = way.RA
 			return &other

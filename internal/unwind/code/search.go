@@ -9,7 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // origin is how an entry is known, from the surest to the least sure.
@@ -27,7 +27,7 @@ func (o origin) String() string { return [...]string{"known", "pointed", "jumped
 // candidate is a rule that the search found, forward from an entry or backward from a way out,
 // with what speaks for the rule.
 type candidate struct {
-	unwind.Rule
+	stackwalk.Rule
 	rank rank
 	how  origin
 	// fn is the function whose entry the rule comes from; nil for ways out and for
@@ -45,7 +45,7 @@ type attempt struct {
 	fn      *dataflow.Function
 	how     origin
 	reached bool // control from the entry comes to the point
-	rule    *unwind.Rule
+	rule    *stackwalk.Rule
 }
 
 // search gathers the answers for one program point.
@@ -88,13 +88,13 @@ func (s *search) function(entry disasm.Addr) *dataflow.Function {
 // wayOut is a way from the point to a return, and the rule that it implies.
 type wayOut struct {
 	dataflow.ReturnPath
-	rule unwind.Rule
+	rule stackwalk.Rule
 	// confirmed: the rule from some entry is the same.
 	confirmed bool
 }
 
 // search derives all answers for the place of a query.
-func (p *program) search(q *unwind.Query) *search {
+func (p *program) search(q *stackwalk.Query) *search {
 	s := &search{prog: p, most: maxSteps}
 	if q.Brief {
 		s.most = briefSteps
@@ -180,7 +180,7 @@ func (s *search) fromKnown(entries []uint64) bool {
 // settled tells whether no further entry need be tried: the program starts here, or a way out
 // confirms the rule from a known entry.
 func (s *search) settled() bool {
-	const confirmed = unwind.FromEntry | unwind.Agreed
+	const confirmed = stackwalk.FromEntry | stackwalk.Agreed
 	return s.outermost || len(s.forward) > 0 && s.forward[0].Flags&confirmed == confirmed
 }
 
@@ -227,19 +227,19 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	}
 	c.sound = f.Balanced && !f.Unbalanced && (how == known || !f.ReadsPreserved && !rules.Undefines(&c.Rule))
 	if how == known && !f.Unbalanced || how == pointed && c.sound {
-		c.Flags |= unwind.FromEntry
+		c.Flags |= stackwalk.FromEntry
 	}
 	if how == known && s.at.Exact && f.Straight(s.at.PC) {
-		c.Flags |= unwind.Straight
+		c.Flags |= stackwalk.Straight
 	}
 	framed := !st.Regs[s.prog.Arch.SP].IsStartOf(s.prog.Arch.SP) // longjmp saves nothing
 	if framed && s.prog.Flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
-		c.Flags |= unwind.Abandoned
+		c.Flags |= stackwalk.Abandoned
 	}
 	for i := range s.ways {
 		if rules.Agrees(&st, &s.ways[i].rule, s.prog.Arch) {
 			s.ways[i].confirmed = true
-			c.Flags |= unwind.Agreed
+			c.Flags |= stackwalk.Agreed
 			c.byFP(&s.ways[i].rule, s.prog.Arch)
 		}
 	}
@@ -253,7 +253,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 }
 
 // derive writes the rule that follows from the state at the point; false where no rule follows.
-func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out *unwind.Rule) bool {
+func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out *stackwalk.Rule) bool {
 	arch := s.prog.Arch
 	if f.ClearsRA && st.Regs[arch.LR].Kind == absint.Unknown {
 		st.Regs[arch.LR] = absint.Const(0) // the return address was 0; what a call put over the 0 does not matter
@@ -261,7 +261,7 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 	out.Reset()
 	if rules.FromState(st, arch, out) {
 		// No caller's frame lies below SP: the function does not begin at the entry.
-		return out.CFA.Kind != unwind.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA ||
+		return out.CFA.Kind != stackwalk.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA ||
 			how == known && out.CFA.Off == 0 && s.popped(f, st)
 	}
 	if how == known {

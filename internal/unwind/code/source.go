@@ -21,6 +21,7 @@ import (
 	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/memo"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -34,7 +35,7 @@ type Source struct {
 // addresses; nil: no tables are asked.
 func New(ranges discover.Ranges) *Source { return &Source{ranges: ranges} }
 
-// Method implements unwind.RuleSource.
+// Method implements stackwalk.RuleSource.
 func (s *Source) Method() unwind.Method { return unwind.MethodCode }
 
 // program is one image's code and the answers that were found.
@@ -64,9 +65,9 @@ func newProgram(a *analyses.Image) *program {
 	return p
 }
 
-// Rule implements unwind.RuleSource: the derivations for one place, the most believable
+// Rule implements stackwalk.RuleSource: the derivations for one place, the most believable
 // first, one per Try.
-func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (s *Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Arch.Decoder == nil {
 		return unwind.NotCovered
 	}
@@ -82,11 +83,11 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 }
 
 // answer finds the answer to a query.
-func (p *program) answer(q *unwind.Query) answer {
+func (p *program) answer(q *stackwalk.Query) answer {
 	if p.cleared(q.PC, q.Mode) {
 		return answer{verdict: unwind.NotCovered}
 	}
-	var r unwind.Rule
+	var r stackwalk.Rule
 	r.Reset()
 	v, cost := p.rule(q, &r)
 	a := answerOf(v, &r)
@@ -109,7 +110,7 @@ func (p *program) cleared(pc uint64, mode cpu.Mode) bool {
 // rule writes the rule for a query; cost is how many instructions were executed to find that rule.
 // The rule of the stack-height analysis comes first, which is cheap. All other rules come from one
 // search, which is charged to the first query that needs the search.
-func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
+func (p *program) rule(q *stackwalk.Query, out *stackwalk.Rule) (v unwind.Verdict, cost int) {
 	if q.HasEntry && q.Exact && inMillicode(p.Code, disasm.Addr{PC: q.PC, Mode: q.Mode}) {
 		anywhere := *q // what begins at the entry runs as part of its callers
 		anywhere.HasEntry = false
@@ -142,14 +143,14 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cos
 
 // derived is the result of the search for a query's place. The result is kept, because the walker
 // asks for one rule at a time.
-func (p *program) derived(q *unwind.Query) result {
+func (p *program) derived(q *stackwalk.Query) result {
 	k := questionOf(q)
 	k.try = 0
 	return p.searched.Get(k, func() result { return p.search(q).result() })
 }
 
 // proven writes the rule of the stack-height analysis; false where that analysis has no rule.
-func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
+func (p *program) proven(q *stackwalk.Query, out *stackwalk.Rule) bool {
 	var t *heights.Table
 	var f *heights.SavedRegs
 	if q.HasEntry {
@@ -162,8 +163,8 @@ func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
 
 // fallback writes the rule by the ABI document's method, the last one of a place, unless the list of
 // derived rules has the same rule.
-func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule) unwind.Verdict {
-	entryCode := len(list) > 0 && list[0].Flags&unwind.ExceptionFrame != 0
+func (p *program) fallback(q *stackwalk.Query, list []stackwalk.Rule, out *stackwalk.Rule) unwind.Verdict {
+	entryCode := len(list) > 0 && list[0].Flags&stackwalk.ExceptionFrame != 0
 	if q.Try > len(list) || q.HasEntry || entryCode {
 		return unwind.NotCovered
 	}
@@ -175,13 +176,13 @@ func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule
 }
 
 // putFirst makes r the first answer.
-func putFirst(list []unwind.Rule, r *unwind.Rule, arch *cpu.Arch) []unwind.Rule {
-	same := func(o unwind.Rule) bool { return o.Equal(r, arch.Preserved) }
+func putFirst(list []stackwalk.Rule, r *stackwalk.Rule, arch *cpu.Arch) []stackwalk.Rule {
+	same := func(o stackwalk.Rule) bool { return o.Equal(r, arch.Preserved) }
 	return slices.Insert(slices.DeleteFunc(list, same), 0, *r)
 }
 
-func contains(list []unwind.Rule, r *unwind.Rule, arch *cpu.Arch) bool {
-	return slices.ContainsFunc(list, func(o unwind.Rule) bool { return o.Equal(r, arch.Preserved) })
+func contains(list []stackwalk.Rule, r *stackwalk.Rule, arch *cpu.Arch) bool {
+	return slices.ContainsFunc(list, func(o stackwalk.Rule) bool { return o.Equal(r, arch.Preserved) })
 }
 
 // question is a Query without its image.
@@ -193,7 +194,7 @@ type question struct {
 	try             int
 }
 
-func questionOf(q *unwind.Query) question {
+func questionOf(q *stackwalk.Query) question {
 	k := question{pc: q.Resume, mode: q.Mode, exact: q.Exact, hasEntry: q.HasEntry, brief: q.Brief, try: q.Try}
 	if q.Exact {
 		k.pc = q.PC
@@ -207,20 +208,20 @@ func questionOf(q *unwind.Query) question {
 // answer is a verdict with a rule of no more than the size that it needs.
 type answer struct {
 	verdict unwind.Verdict
-	flags   unwind.RuleFlags
+	flags   stackwalk.RuleFlags
 	cost    int // instructions executed
-	cfa, ra unwind.RegRule
-	regs    []unwind.RegRule
+	cfa, ra stackwalk.RegRule
+	regs    []stackwalk.RegRule
 }
 
-func answerOf(v unwind.Verdict, r *unwind.Rule) answer {
+func answerOf(v unwind.Verdict, r *stackwalk.Rule) answer {
 	if v != unwind.Found {
 		return answer{verdict: v}
 	}
 	return answer{verdict: v, flags: r.Flags, cfa: r.CFA, ra: r.RA, regs: slices.Clone(r.Regs[:r.N])}
 }
 
-func (a *answer) write(out *unwind.Rule) {
+func (a *answer) write(out *stackwalk.Rule) {
 	if a.verdict == unwind.Found {
 		out.CFA, out.RA, out.Flags, out.N = a.cfa, a.ra, a.flags, copy(out.Regs[:], a.regs)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -171,9 +172,9 @@ type outlined struct{}
 
 func (outlined) Method() unwind.Method { return unwind.MethodCFI }
 
-func (outlined) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (outlined) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	frame := int64(0)
-	out.Flags |= unwind.StartStated
+	out.Flags |= stackwalk.StartStated
 	switch out.Start = q.PC &^ 15; {
 	case q.PC < 0x400010:
 		return unwind.EndOfStack
@@ -182,10 +183,10 @@ func (outlined) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	case out.Start == 0x400020:
 		out.Start, frame = 0x400010, 32
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: frame}
-	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: frame}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
 	if frame > 0 && q.PC >= 0x400016 {
-		out.RA = unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -8}
+		out.RA = stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -8}
 	}
 	return unwind.Found
 }

@@ -3,6 +3,7 @@ package compact
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/compactunwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -24,12 +25,12 @@ func decodeARM64(f *function, e compactunwind.Encoding) unwind.Verdict {
 		f.pairs(uint32(e), -16)
 	case arm64Frameless:
 		f.cfa(f.arch.SP, int64(e>>12&0xfff)*16)
-		f.out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: f.arch.LR}
+		f.out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: f.arch.LR}
 		f.pairs(uint32(e), 0)
 	default:
 		return unwind.NotCovered
 	}
-	f.out.Flags |= unwind.SignedRA
+	f.out.Flags |= stackwalk.SignedRA
 	return unwind.Found
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -73,9 +74,9 @@ func TestEncodings(t *testing.T) {
 		{a32, 0x0140_00a4, "CFA=r7+12 RA=[CFA-8] r7=[CFA-12] r6=[CFA-16] r10=[CFA-24]"}, // r12, which calls do not preserve, between them
 		{a32, 0x0400_0040, ""}, // an FDE
 	} {
-		var rule unwind.Rule
+		var rule stackwalk.Rule
 		rule.Reset()
-		q := unwind.Query{Image: one(tt.arch, tt.e), Arch: tt.arch, PC: textAt + 0x20}
+		q := stackwalk.Query{Image: one(tt.arch, tt.e), Arch: tt.arch, PC: textAt + 0x20}
 		v := Source{}.Rule(&q, &rule)
 		if got := rule.Format(tt.arch); (v == unwind.Found) != (tt.want != "") || v == unwind.Found && got != tt.want {
 			t.Errorf("%s %#08x: %v, %s\nwant %s", tt.arch.Name, tt.e, v, got, tt.want)
@@ -90,9 +91,9 @@ func TestEncodings(t *testing.T) {
 func TestExact(t *testing.T) {
 	arch := x86.Archs()[0]
 	for _, exact := range []bool{false, true} {
-		var rule unwind.Rule
-		q := unwind.Query{Image: one(arch, 0x0100_0000), Arch: arch, PC: textAt, Exact: exact}
-		if v := (Source{}).Rule(&q, &rule); v != unwind.Found || rule.Flags&unwind.Fallback != 0 != exact {
+		var rule stackwalk.Rule
+		q := stackwalk.Query{Image: one(arch, 0x0100_0000), Arch: arch, PC: textAt, Exact: exact}
+		if v := (Source{}).Rule(&q, &rule); v != unwind.Found || rule.Flags&stackwalk.Fallback != 0 != exact {
 			t.Errorf("exact %t: %v, flags %#x", exact, v, rule.Flags)
 		}
 	}
@@ -114,7 +115,7 @@ func TestNotes(t *testing.T) {
 		{a64, 0x0400_0001, "frame record at x29"},
 		{a64, 0x0200_2000, "no frame record, 32 bytes of stack"},
 	} {
-		notes := Source{}.Notes(&unwind.Query{Image: one(tt.arch, tt.e), Arch: tt.arch, PC: textAt})
+		notes := Source{}.Notes(&stackwalk.Query{Image: one(tt.arch, tt.e), Arch: tt.arch, PC: textAt})
 		if len(notes) == 0 || !strings.HasSuffix(notes[0], tt.want) {
 			t.Errorf("%#x: %q", tt.e, notes)
 		}
@@ -129,10 +130,10 @@ func FuzzEncoding(f *testing.F) {
 	archs := append(append(x86.Archs(), arm64.Archs()...), arm.Archs()[0])
 	f.Fuzz(func(t *testing.T, e uint32) {
 		for _, arch := range archs {
-			var rule unwind.Rule
+			var rule stackwalk.Rule
 			rule.Reset()
-			q := unwind.Query{Image: one(arch, e), Arch: arch, PC: textAt}
-			if v := (Source{}).Rule(&q, &rule); v == unwind.Found && (rule.CFA.Kind != unwind.RegPlus || rule.N > 11) {
+			q := stackwalk.Query{Image: one(arch, e), Arch: arch, PC: textAt}
+			if v := (Source{}).Rule(&q, &rule); v == unwind.Found && (rule.CFA.Kind != stackwalk.RegPlus || rule.N > 11) {
 				t.Errorf("%s %#x: %s", arch.Name, e, rule.Format(arch))
 			}
 		}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/internal/compactunwind"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
-var _ unwind.Explainer = Source{}
+var _ stackwalk.Explainer = Source{}
 
 // Notes tell the entry of a place and what its encoding says.
-func (Source) Notes(q *unwind.Query) []string {
+func (Source) Notes(q *stackwalk.Query) []string {
 	t := compactunwind.Of(q.Image)
 	e, ok := t.Find(q.PC)
 	if !ok {
@@ -28,7 +28,7 @@ func (Source) Notes(q *unwind.Query) []string {
 }
 
 // kind names the mode of an encoding.
-func kind(t *compactunwind.Table, q *unwind.Query, e compactunwind.Encoding) string {
+func kind(t *compactunwind.Table, q *stackwalk.Query, e compactunwind.Encoding) string {
 	if off, ok := t.FDE(e); ok {
 		return fmt.Sprintf("the FDE at %#x of __eh_frame", off)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/macho"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
 )
@@ -150,9 +151,9 @@ func said(img *image.Image, pc uint64) string {
 	if fde, ok := compactunwind.Of(img).FDE(e.Encoding); ok {
 		return fmt.Sprintf("(check eh_frame FDE %#x)", fde)
 	}
-	var rule unwind.Rule
+	var rule stackwalk.Rule
 	rule.Reset()
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: pc}
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}
 	if v := (Source{}).Rule(&q, &rule); v != unwind.Found {
 		return v.String()
 	}
@@ -161,7 +162,7 @@ func said(img *image.Image, pc uint64) string {
 	if rule.CFA.Off != 0 {
 		s += fmt.Sprintf("%+d", rule.CFA.Off)
 	}
-	if rule.RA.Kind != unwind.AtCFA {
+	if rule.RA.Kind != stackwalk.AtCFA {
 		return s
 	}
 	s += fmt.Sprintf(": reg%d=[CFA%+d]", dwarf(img.Arch.PC), rule.RA.Off)

@@ -20,22 +20,23 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/compactunwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source implements unwind.RuleSource. It has no state of its own.
+// Source implements stackwalk.RuleSource. It has no state of its own.
 type Source struct{}
 
-var _ unwind.RuleSource = Source{}
+var _ stackwalk.RuleSource = Source{}
 
 // Method is MethodCompact.
 func (Source) Method() unwind.Method { return unwind.MethodCompact }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool { return img.Table(image.CompactUnwind).Size != 0 }
 
 // Rule decodes the entry that covers q.PC. There is one answer per place.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
@@ -46,7 +47,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	v := d(newFunction(q.Image, &e, q.PC, out), e.Encoding)
 	if q.Exact {
-		out.Flags |= unwind.Fallback
+		out.Flags |= stackwalk.Fallback
 	}
 	return v
 }
@@ -56,15 +57,15 @@ type function struct {
 	img   *image.Image
 	arch  *cpu.Arch
 	start uint64 // where it begins, an image address
-	out   *unwind.Rule
+	out   *stackwalk.Rule
 }
 
 // newFunction is the function of an address. An entry may cover several: where each begins, only
 // the linker's list of functions states.
-func newFunction(img *image.Image, e *compactunwind.Entry, pc uint64, out *unwind.Rule) *function {
+func newFunction(img *image.Image, e *compactunwind.Entry, pc uint64, out *stackwalk.Rule) *function {
 	out.Start = e.Lo
 	if lo, _, _, ok := img.Symbols.FunctionAt(pc); ok && lo >= e.Lo {
-		out.Start, out.Flags = lo, out.Flags|unwind.StartStated
+		out.Start, out.Flags = lo, out.Flags|stackwalk.StartStated
 	}
 	return &function{img: img, arch: img.Arch, start: out.Start, out: out}
 }
@@ -94,15 +95,15 @@ var decoders = [...]struct {
 
 // cfa sets the CFA to a register and an offset.
 func (f *function) cfa(base cpu.Reg, off int64) {
-	f.out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: base, Off: off}
+	f.out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: base, Off: off}
 }
 
 // saved says that a register lies at an offset from the CFA; cpu.NoReg is the return address.
 // What calls do not preserve is of no use to a caller.
 func (f *function) saved(r cpu.Reg, off int64) {
 	if r == cpu.NoReg {
-		f.out.RA = unwind.RegRule{Kind: unwind.AtCFA, Reg: r, Base: cpu.NoReg, Off: off}
+		f.out.RA = stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: r, Base: cpu.NoReg, Off: off}
 	} else if f.arch.Preserved.Has(r) {
-		f.out.Add(unwind.RegRule{Kind: unwind.AtCFA, Reg: r, Base: cpu.NoReg, Off: off})
+		f.out.Add(stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: r, Base: cpu.NoReg, Off: off})
 	}
 }

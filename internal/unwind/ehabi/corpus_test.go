@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
@@ -41,9 +42,9 @@ func checkChain(t *testing.T, c *captured.Case) (right int) {
 		if f.Kind != "call" || f.CFA == nil {
 			return right
 		}
-		var rule unwind.Rule
+		var rule stackwalk.Rule
 		rule.Reset()
-		q := unwind.Query{Image: mod.Image, Arch: arch, PC: uint64(f.PC) - 1}
+		q := stackwalk.Query{Image: mod.Image, Arch: arch, PC: uint64(f.PC) - 1}
 		if (Source{}).Rule(&q, &rule) != unwind.Found {
 			return right
 		}

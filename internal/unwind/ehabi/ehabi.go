@@ -19,25 +19,26 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.RuleSource of exception index tables.
+// Source is the stackwalk.RuleSource of exception index tables.
 type Source struct{}
 
-var _ unwind.RuleSource = Source{}
+var _ stackwalk.RuleSource = Source{}
 
 // Method is MethodEHABI.
 func (Source) Method() unwind.Method { return unwind.MethodEHABI }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool {
 	_, table := index(img)
 	return len(table) > 0
 }
 
 // Rule has one answer, which is a Fallback in exact frames.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
@@ -46,8 +47,8 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return v
 	}
 	if q.Exact && begins(q.Image, q.PC) {
-		out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP}
-		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
+		out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP}
+		out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
 		return unwind.Found
 	}
 	m := machine{arch: q.Arch}
@@ -59,7 +60,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return v
 	}
 	if q.Exact {
-		out.Flags |= unwind.Fallback
+		out.Flags |= stackwalk.Fallback
 	}
 	return unwind.Found
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
@@ -40,9 +41,9 @@ func tables(a *cpu.Arch, contents []uint32, extab ...uint32) *image.Image {
 }
 
 func ask(img *image.Image, pc uint64) (string, unwind.Verdict) {
-	var r unwind.Rule
+	var r stackwalk.Rule
 	r.Reset()
-	v := Source{}.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, &r)
+	v := Source{}.Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, &r)
 	if v != unwind.Found {
 		return "", v
 	}
@@ -152,15 +153,15 @@ func TestSearch(t *testing.T) {
 // The table knows nothing of prologues, so in an exact frame it only hints; but where a function begins, nothing is done yet.
 func TestExactFrame(t *testing.T) {
 	img := tables(arm.Archs()[0], []uint32{0x80a8b0b0})
-	var r unwind.Rule
+	var r stackwalk.Rule
 	r.Reset()
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: textAt + 4, Exact: true}
-	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&unwind.Fallback == 0 {
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: textAt + 4, Exact: true}
+	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&stackwalk.Fallback == 0 {
 		t.Error(v, r.Flags)
 	}
 	r.Reset()
 	q.PC = textAt
-	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&unwind.Fallback != 0 || r.Format(img.Arch) != "CFA=sp RA=lr" {
+	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&stackwalk.Fallback != 0 || r.Format(img.Arch) != "CFA=sp RA=lr" {
 		t.Error("where the function begins:", v, r.Format(img.Arch))
 	}
 	q.Try = 1
@@ -171,8 +172,8 @@ func TestExactFrame(t *testing.T) {
 
 func TestRuleAllocatesNothing(t *testing.T) {
 	img := tables(arm.Archs()[0], []uint32{extabAt}, 0x8101d1a8, 0xb0b0b0b0)
-	var source unwind.RuleSource = Source{}
-	q, r := &unwind.Query{Image: img, Arch: img.Arch, PC: textAt}, new(unwind.Rule)
+	var source stackwalk.RuleSource = Source{}
+	q, r := &stackwalk.Query{Image: img, Arch: img.Arch, PC: textAt}, new(stackwalk.Rule)
 	if n := testing.AllocsPerRun(100, func() { r.Reset(); source.Rule(q, r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -177,13 +178,13 @@ const wholeContext = 1<<sp | 1<<lr | 1<<pc
 // glibc's __default_sa_restorer pops r0 to r15 from the signal context. The ISA
 // mode of the interrupted code is not in its pc but in the CPSR, which bytecodes
 // cannot restore; so that is left to who knows signal frames.
-func (m *machine) rule(out *unwind.Rule) unwind.Verdict {
+func (m *machine) rule(out *stackwalk.Rule) unwind.Verdict {
 	if m.popped&wholeContext == wholeContext {
 		return unwind.Unsupported
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: m.vsp.base, Off: m.vsp.off}
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: m.vsp.base, Off: m.vsp.off}
 	if m.vsp.indirect {
-		out.CFA.Kind, out.CFA.Add = unwind.AtReg, m.vsp.add
+		out.CFA.Kind, out.CFA.Add = stackwalk.AtReg, m.vsp.add
 	}
 	switch {
 	case m.popped>>pc&1 != 0:
@@ -191,7 +192,7 @@ func (m *machine) rule(out *unwind.Rule) unwind.Verdict {
 	case m.popped>>lr&1 != 0:
 		out.RA = m.saved(lr)
 	default:
-		out.RA = unwind.RegRule{Kind: unwind.SameValue, Base: m.arch.LR}
+		out.RA = stackwalk.RegRule{Kind: stackwalk.SameValue, Base: m.arch.LR}
 	}
 	out.RA.Reg = cpu.NoReg
 	for left := m.popped &^ (1<<sp | 1<<lr | 1<<pc); left != 0; left &= left - 1 {
@@ -209,10 +210,10 @@ func (m *machine) rule(out *unwind.Rule) unwind.Verdict {
 
 // saved is the rule of a popped register: relative to the CFA where they have the
 // same base.
-func (m *machine) saved(n int) unwind.RegRule {
+func (m *machine) saved(n int) stackwalk.RegRule {
 	s := &m.slots[n]
 	if s.base == m.vsp.base && !m.vsp.indirect {
-		return unwind.RegRule{Kind: unwind.AtCFA, Base: cpu.NoReg, Off: s.off - m.vsp.off}
+		return stackwalk.RegRule{Kind: stackwalk.AtCFA, Base: cpu.NoReg, Off: s.off - m.vsp.off}
 	}
-	return unwind.RegRule{Kind: unwind.AtReg, Base: s.base, Off: s.off}
+	return stackwalk.RegRule{Kind: stackwalk.AtReg, Base: s.base, Off: s.off}
 }

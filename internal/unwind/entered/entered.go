@@ -10,16 +10,17 @@ package entered
 
 import (
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.FrameSource of such code. Its method is code: the function that has jumped is analysed.
-type Source struct{ graph unwind.CallGraph }
+// Source is the stackwalk.FrameSource of such code. Its method is code: the function that has jumped is analysed.
+type Source struct{ graph stackwalk.CallGraph }
 
-var _ unwind.FrameSource = Source{}
+var _ stackwalk.FrameSource = Source{}
 
 // New returns a source that asks graph how functions leave their frames.
-func New(graph unwind.CallGraph) Source { return Source{graph} }
+func New(graph stackwalk.CallGraph) Source { return Source{graph} }
 
 // Method is MethodCode.
 func (Source) Method() unwind.Method { return unwind.MethodCode }
@@ -34,7 +35,7 @@ const maxRoom = 256 * 8
 const wordCost = 1
 
 // Step finds the nearest return address of a call to a function that has left its frame just here.
-func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (f Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
 	if !ok || arch.Decoder == nil || s.IsAbove() {
@@ -62,7 +63,7 @@ func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 
 // calledElse tells whether the code at PC may return by the link register, which is not raw: a call stands before the place
 // there, and may have led to the code.
-func (f Source) calledElse(s *unwind.State, raw uint64) bool {
+func (f Source) calledElse(s *stackwalk.State, raw uint64) bool {
 	link, ok := s.Regs.Lookup(s.Snapshot.Arch.LR)
 	if !ok || link == raw {
 		return false
@@ -74,11 +75,11 @@ func (f Source) calledElse(s *unwind.State, raw uint64) bool {
 	}
 	a, _, cost := f.graph.Reaches(s.Snapshot, call.Target, call.TargetMode, s.Site)
 	s.Cost += cost
-	return a != unwind.No
+	return a != stackwalk.No
 }
 
 // leftAt fills out where raw, in a slot, is the return address of a function that has left its frame.
-func (f Source) leftAt(s *unwind.State, sp, slot, raw uint64, out *unwind.Caller) bool {
+func (f Source) leftAt(s *stackwalk.State, sp, slot, raw uint64, out *stackwalk.Caller) bool {
 	pc, mode := s.Snapshot.Arch.SplitCode(raw)
 	m, ok := s.Snapshot.ModuleAt(pc - 1)
 	if !ok || m.Image == nil {
@@ -88,6 +89,6 @@ func (f Source) leftAt(s *unwind.State, sp, slot, raw uint64, out *unwind.Caller
 	if kind != callsite.Call || !call.Direct {
 		return false
 	}
-	at, ok := unwind.Entered(s.Snapshot, f.graph, call, slot, raw, out)
+	at, ok := stackwalk.Entered(s.Snapshot, f.graph, call, slot, raw, out)
 	return ok && (at == sp || s.Module == nil && at-sp < maxRoom)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/edges"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/codetest"
@@ -125,7 +126,7 @@ func TestEntered(t *testing.T) {
 		snap := synth.Capture(img.Arch, []*target.Module{m}, synth.Stack(img.Arch).Words(c.words...).Place(stackAt))
 		snap.Threads = []target.Thread{{Regs: *synth.Regs(img.Arch, c.regs)}}
 		graph := edges.New(nil)
-		w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph, Sources: []unwind.Source{code.New(nil), entered.New(graph)}})
+		w := stackwalk.NewWalker(snap, stackwalk.Options{CallGraph: graph, Sources: []stackwalk.Source{code.New(nil), entered.New(graph)}})
 		frames, _ := w.Walk(&snap.Threads[0], nil)
 		var got []string
 		for _, f := range frames {
@@ -154,7 +155,7 @@ func FuzzStep(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pc, sp, word uint64) {
 		snap := synth.Capture(img.Arch, []*target.Module{m}, synth.Stack(img.Arch).Words(word, word, word, word).Place(stackAt))
 		s := captured.State(snap, synth.Regs(img.Arch, map[string]uint64{"pc": pc, "sp": sp, "x30": word}), true)
-		var out unwind.Caller
+		var out stackwalk.Caller
 		if source.Step(s, &out) == unwind.Found && !out.HasCFA {
 			t.Error("a frame without a CFA")
 		}

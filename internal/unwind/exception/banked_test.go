@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
@@ -80,7 +81,7 @@ func TestBanked(t *testing.T) {
 		}
 		snap := synth.Capture(a, modules(synth.Module(a, flash, text)), frame)
 		regs := synth.Regs(a, map[string]uint64{"pc": flash + 0x120, "sp": taskSP, "r4": 0x44})
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := (Source{}).Step(captured.State(snap, regs, false), &got); v != c.want {
 			t.Errorf("%s: %v, want %v: %+v", c.name, v, c.want, got)
 			continue
@@ -112,6 +113,6 @@ func FuzzBanked(f *testing.F) {
 		}
 		snap := synth.Capture(a, modules(synth.Module(a, flash, code)), frame)
 		regs := synth.Regs(a, map[string]uint64{"pc": flash + uint64(pc), "sp": uint64(stack)})
-		(Source{}).Step(captured.State(snap, regs, pc&2 != 0), new(unwind.Caller))
+		(Source{}).Step(captured.State(snap, regs, pc&2 != 0), new(stackwalk.Caller))
 	})
 }

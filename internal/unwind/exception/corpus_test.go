@@ -3,6 +3,7 @@ package exception
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -36,8 +37,8 @@ func checkInterrupted(t *testing.T, c *captured.Case, i int) {
 	t.Helper()
 	f, a, regs := &c.Frames[i], c.Snapshot.Arch, c.Snapshot.Threads[0].Regs
 	regs.Set(a.SP, uint64(*c.Frames[i-1].CFA))
-	s := unwind.State{Snapshot: c.Snapshot, Regs: &regs, PC: 0xffff_fff9, Mode: 1}
-	var got unwind.Caller
+	s := stackwalk.State{Snapshot: c.Snapshot, Regs: &regs, PC: 0xffff_fff9, Mode: 1}
+	var got stackwalk.Caller
 	if v := (Source{}).Step(&s, &got); v != unwind.Found {
 		t.Errorf("%s step %d: %v", c.Prog, c.Step, v)
 		return

@@ -17,18 +17,19 @@ package exception
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cortexm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.FrameSource of exception frames. What it steps out of is
+// Source is the stackwalk.FrameSource of exception frames. What it steps out of is
 // no frame of its own: the CFA it reports is the address of the hardware's frame,
 // which is the CFA of the handler's outermost function too.
 type Source struct{}
 
 var (
-	_ unwind.FrameSource = Source{}
-	_ unwind.Trampoline  = Source{}
+	_ stackwalk.FrameSource = Source{}
+	_ stackwalk.Trampoline  = Source{}
 )
 
 // Method is MethodException.
@@ -36,7 +37,7 @@ func (Source) Method() unwind.Method { return unwind.MethodException }
 
 // At tells whether pc is an EXC_RETURN of a processor that has them, with or
 // without the bit 0 that code addresses lose with the ISA mode.
-func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
+func (Source) At(s *stackwalk.State, pc uint64, _ cpu.Mode) bool {
 	if !cortexm.ExcReturn(pc).Valid() {
 		return false
 	}
@@ -45,7 +46,7 @@ func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
 
 // inThread tells whether a frame is in Thread mode, which no exception enters: there an
 // EXC_RETURN on the stack is left over. The capture was taken there, or the walk has come there.
-func inThread(s *unwind.State) bool {
+func inThread(s *stackwalk.State) bool {
 	if s.Base || s.Thread == nil {
 		return s.Base
 	}
@@ -55,7 +56,7 @@ func inThread(s *unwind.State) bool {
 
 // Step recovers the interrupted registers. The hardware does not stack r4 to r11:
 // their values are those that s.Regs, the state behind the handler's return, has.
-func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	if hasEntries(arch) {
 		return stepTrap(s, out)
@@ -77,7 +78,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if !ok {
 		return unwind.NotCovered
 	}
-	*out = unwind.Caller{Regs: *s.Regs, CFA: at, HasCFA: true, Exact: true, NotAFrame: true}
+	*out = stackwalk.Caller{Regs: *s.Regs, CFA: at, HasCFA: true, Exact: true, NotAFrame: true}
 	out.Regs.Known &= arch.Preserved
 	if ret.Secure() {
 		at += cortexm.CalleeRegisters(arch, s.Snapshot.Memory, at, &out.Regs)
@@ -99,7 +100,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 // stackPointer is where the exception frame lies. The process stack pointer is a
 // banked register, which the exception leaves alone: it still has the value of
 // the capture, if that has it at all.
-func stackPointer(s *unwind.State, ret cortexm.ExcReturn) (uint64, bool) {
+func stackPointer(s *stackwalk.State, ret cortexm.ExcReturn) (uint64, bool) {
 	if !ret.ProcessStack() {
 		sp, ok := s.Regs.Lookup(s.Snapshot.Arch.SP)
 		return sp, ok

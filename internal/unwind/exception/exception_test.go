@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -79,7 +80,7 @@ func TestStep(t *testing.T) {
 			if at := (Source{}).At(s, c.ret, 1); at != (c.want == unwind.Found) {
 				t.Error("trampoline:", at)
 			}
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(s, &got); v != c.want || v != unwind.Found {
 				if v != c.want {
 					t.Error(v)
@@ -127,7 +128,7 @@ func TestTask(t *testing.T) {
 		{0xfffffffd, 0x0800_0200, process.Addr("task"), process.Addr("task interrupted"), 21, 0},
 	} {
 		s.PC = c.ret
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := (Source{}).Step(s, &got); v != unwind.Found {
 			t.Fatalf("%#x: %v", c.ret, v)
 		}
@@ -160,7 +161,7 @@ func TestThread(t *testing.T) {
 		regs := synth.Regs(a, map[string]uint64{"pc": 0xfffffffd, "sp": handlerStack, "psp": threadStack, "xpsr": c.status})
 		s := captured.State(snap, regs, false)
 		s.PC, s.Base, s.Thread = 0xfffffffd, c.base, &target.Thread{Regs: *regs}
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := (Source{}).Step(s, &got); v != c.want || (Source{}).At(s, s.PC, 1) != (v == unwind.Found) || v == unwind.Found && !got.Base {
 			t.Errorf("%s: %v, base %v", c.name, v, got.Base)
 		}
@@ -183,7 +184,7 @@ func TestStepDeclines(t *testing.T) {
 	} {
 		s := captured.State(snap, synth.Regs(a, c.regs), false)
 		s.PC = c.regs["pc"]
-		if v := (Source{}).Step(s, new(unwind.Caller)); v != c.want {
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != c.want {
 			t.Errorf("%s: %v, want %v", c.name, v, c.want)
 		}
 	}
@@ -194,7 +195,7 @@ func TestStepDeclines(t *testing.T) {
 func TestOtherProcessors(t *testing.T) {
 	a := arm.Archs()[0]
 	s := captured.State(synth.Capture(a, nil), synth.Regs(a, map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}), false)
-	if (Source{}).At(s, 0xfffffff9, 0) || (Source{}).Step(s, new(unwind.Caller)) != unwind.NotCovered {
+	if (Source{}).At(s, 0xfffffff9, 0) || (Source{}).Step(s, new(stackwalk.Caller)) != unwind.NotCovered {
 		t.Error("EXC_RETURN on a processor without")
 	}
 }
@@ -207,7 +208,7 @@ func FuzzStep(f *testing.F) {
 		snap := synth.Capture(a, nil, synth.Placed{Base: handlerStack, Data: data})
 		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": uint64(ret), "sp": uint64(sp), "psp": uint64(sp)}), false)
 		s.PC = uint64(ret)
-		var out unwind.Caller
+		var out stackwalk.Caller
 		if (Source{}).Step(s, &out) == unwind.Found && out.Regs.Val[a.SP] == uint64(sp) {
 			t.Error("no progress")
 		}

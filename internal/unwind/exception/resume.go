@@ -2,7 +2,7 @@ package exception
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // A task that an interrupt preempted stands in the way out of the trap, behind the kernel's switch (Zephyr on RISC-V:
@@ -16,7 +16,7 @@ import (
 //	mret
 
 // resumed executes the way out of a trap from pc on; false where that branches, calls, or needs what is not known.
-func resumed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
+func resumed(s *stackwalk.State, pc uint64, out *stackwalk.Caller) bool {
 	arch := s.Snapshot.Arch
 	if !isRISCV(arch) && arch.Name != "mips" {
 		return false
@@ -43,7 +43,7 @@ func resumed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
 }
 
 // execute does to registers what an instruction of a way out does.
-func execute(s *unwind.State, in *cpu.Insn, regs *cpu.Registers) {
+func execute(s *stackwalk.State, in *cpu.Insn, regs *cpu.Registers) {
 	arch := s.Snapshot.Arch
 	var v uint64
 	known := false
@@ -71,7 +71,7 @@ func execute(s *unwind.State, in *cpu.Insn, regs *cpu.Registers) {
 }
 
 // goesOn takes the registers with which a trap returns, where they can be those of code that was interrupted.
-func goesOn(s *unwind.State, regs *cpu.Registers, out *unwind.Caller) bool {
+func goesOn(s *stackwalk.State, regs *cpu.Registers, out *stackwalk.Caller) bool {
 	arch := s.Snapshot.Arch
 	pc, hasPC := regs.Lookup(arch.PC)
 	sp, hasSP := regs.Lookup(arch.SP)
@@ -80,6 +80,6 @@ func goesOn(s *unwind.State, regs *cpu.Registers, out *unwind.Caller) bool {
 	if !hasPC || !hasSP || !had || !in || sp <= from || !isCode(s, pc) && !inCall(s, regs) { // a call of no function
 		return false
 	}
-	*out = unwind.Caller{Regs: *regs, CFA: sp, HasCFA: true, Exact: true}
+	*out = stackwalk.Caller{Regs: *regs, CFA: sp, HasCFA: true, Exact: true}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
@@ -29,7 +30,7 @@ func TestResumed(t *testing.T) {
 		}
 		binary.LittleEndian.PutUint32(text[caller-flash-4:], call)
 		snap := synth.Capture(a, modules(synth.Module(a, flash, text)), contextAt(a, taskSP-128, interrupted))
-		var got unwind.Caller
+		var got stackwalk.Caller
 		regs := synth.Regs(a, map[string]uint64{"pc": flash + 0x104, "sp": taskSP - 128, "s0": 0x88})
 		if v := (Source{}).Step(captured.State(snap, regs, true), &got); v != c.want {
 			t.Errorf("%s: %v, want %v", c.name, v, c.want)

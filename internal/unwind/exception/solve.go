@@ -2,7 +2,7 @@ package exception
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // solution is what registers held when a trap came.
@@ -63,7 +63,7 @@ func (st *entryState) savesAll(arch *cpu.Arch) bool {
 // registers hold now tells where the stack of the entry lies, and that what was stored there.
 // The interrupted SP and PC must be known, and the return address, which every entry saves
 // before it calls.
-func (st *entryState) interrupted(s *unwind.State) (regs cpu.Registers, f fit) {
+func (st *entryState) interrupted(s *stackwalk.State) (regs cpu.Registers, f fit) {
 	arch := s.Snapshot.Arch
 	var so solution
 	if !st.solve(s, &so) {
@@ -103,7 +103,7 @@ const (
 
 // solve learns from the frame's registers and from the words that were stored. Two rounds
 // are enough: the first finds the interrupted SP, where a word of the entry's stack holds it.
-func (st *entryState) solve(s *unwind.State, so *solution) bool {
+func (st *entryState) solve(s *stackwalk.State, so *solution) bool {
 	mask, sp := s.Snapshot.Arch.AddrMask(), s.Snapshot.Arch.SP
 	for known := s.Regs.Known; known != 0; known = known.Without(known.First()) {
 		r := known.First()
@@ -127,7 +127,7 @@ func (st *entryState) solve(s *unwind.State, so *solution) bool {
 	return true
 }
 
-func isCode(s *unwind.State, pc uint64) bool {
+func isCode(s *stackwalk.State, pc uint64) bool {
 	m, ok := s.Snapshot.ModuleAt(pc)
 	return ok && m.Image != nil && m.Image.Segments.Executable(m.ToImage(pc))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -44,7 +45,7 @@ import (
 // saves is the interrupted code's, which that code may have left behind long ago: the walk ends.
 
 // stepTrap recovers the interrupted registers of a frame in a trap entry.
-func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func stepTrap(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" || s.Mode != 0 && !isBanked(s.Snapshot.Arch) {
 		return unwind.NotCovered
 	}
@@ -63,7 +64,7 @@ func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 }
 
 // crossed steps out of an entry that reads xepc before pc.
-func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
+func (p *places) crossed(s *stackwalk.State, pc uint64, out *stackwalk.Caller) bool {
 	img := s.Module.Image
 	read, ok := p.reads.before(pc)
 	if !ok {
@@ -86,7 +87,7 @@ func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
 }
 
 // gpOf is gp, as the linker chose it, or as the capture has it.
-func gpOf(s *unwind.State) value {
+func gpOf(s *stackwalk.State) value {
 	name := "__global_pointer$"
 	if !isRISCV(s.Snapshot.Arch) {
 		name = "_gp"
@@ -106,7 +107,7 @@ func gpOf(s *unwind.State) value {
 // of two stacks has two states at its call. The stack's words show one to be wrong; but while
 // one handler interrupts another, the context of the task is there as well. The handler's then
 // is the one right at its stack pointer.
-func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Caller) (ok bool) {
+func (x *explorer) step(s *stackwalk.State, states []*entryState, out *stackwalk.Caller) (ok bool) {
 	arch := s.Snapshot.Arch
 	for _, st := range states {
 		regs, fit := st.interrupted(s)
@@ -116,7 +117,7 @@ func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Calle
 		case fit != complete:
 			return false
 		}
-		c := unwind.Caller{Regs: regs, Exact: true}
+		c := stackwalk.Caller{Regs: regs, Exact: true}
 		if st.regs[arch.SP].isStart(arch.SP) {
 			c.CFA, c.HasCFA = regs.Val[arch.SP], true
 		}
@@ -137,7 +138,7 @@ func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Calle
 }
 
 // inCall tells whether the return address of an interrupted function follows a call.
-func inCall(s *unwind.State, regs *cpu.Registers) bool {
+func inCall(s *stackwalk.State, regs *cpu.Registers) bool {
 	ra, mode := s.Snapshot.Arch.SplitCode(regs.Val[s.Snapshot.Arch.LR])
 	_, kind := callsite.Before(s.Snapshot, ra, mode)
 	return kind == callsite.Call

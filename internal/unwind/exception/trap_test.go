@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/riscv"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
@@ -148,7 +149,7 @@ func TestTrap(t *testing.T) {
 			}
 			snap := synth.Capture(a, modules(synth.Module(a, flash, text)), c.memory(a)...)
 			regs := synth.Regs(a, map[string]uint64{"pc": at + 4, "sp": c.at, "s0": 0x88})
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(captured.State(snap, regs, false), &got); v != c.want {
 				t.Fatalf("%v, want %v: %+v", v, c.want, got)
 			}
@@ -188,6 +189,6 @@ func FuzzTrap(f *testing.F) {
 		}
 		snap := synth.Capture(a, modules(synth.Module(a, flash, code)), contextAt(a, taskSP-128, interrupted))
 		regs := synth.Regs(a, map[string]uint64{"pc": flash + uint64(pc), "sp": uint64(stack)})
-		(Source{}).Step(captured.State(snap, regs, pc&2 != 0), new(unwind.Caller))
+		(Source{}).Step(captured.State(snap, regs, pc&2 != 0), new(stackwalk.Caller))
 	})
 }

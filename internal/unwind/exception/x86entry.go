@@ -1,7 +1,7 @@
 package exception
 
 import (
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Linux for x86 keeps the registers with which user space entered the kernel, struct pt_regs, at
@@ -40,7 +40,7 @@ func savedRegsOf(name string) (r savedRegs, ok bool) {
 }
 
 // atSavedRegs tells whether SP is where the registers begin that the kernel was entered with.
-func atSavedRegs(s *unwind.State) bool {
+func atSavedRegs(s *stackwalk.State) bool {
 	if s.Snapshot.OS != "Linux" || s.Thread == nil {
 		return false
 	}
@@ -61,7 +61,7 @@ func atSavedRegs(s *unwind.State) bool {
 
 // ofUser tells whether the words from an address on are registers of user space, by the privilege
 // level in the selectors (SDM volume 3, 3.4.2), or those of a kernel thread, all 0 (copy_thread).
-func (r *savedRegs) ofUser(s *unwind.State, at uint64) bool {
+func (r *savedRegs) ofUser(s *stackwalk.State, at uint64) bool {
 	zero := true
 	var selectors [2]uint64
 	for i := range r.words {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -45,11 +46,11 @@ func TestSavedRegs(t *testing.T) {
 			s := captured.State(snap, synth.Regs(c.arch, map[string]uint64{"pc": 0x1000, "sp": stack.Base}), false)
 			size := uint64((c.below + len(c.regs) + c.padding) * c.arch.RegSize)
 			s.Thread.Stack = target.Range{Lo: stack.Base - 0x3000, Hi: stack.Base + size}
-			if got := (Source{}).Step(s, new(unwind.Caller)); got != c.want {
+			if got := (Source{}).Step(s, new(stackwalk.Caller)); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 			s.Thread.Stack = target.Range{}
-			if got := (Source{}).Step(s, new(unwind.Caller)); got != unwind.NotCovered {
+			if got := (Source{}).Step(s, new(stackwalk.Caller)); got != unwind.NotCovered {
 				t.Errorf("without the stack's bounds: %v", got)
 			}
 		})
@@ -69,13 +70,13 @@ type fromEntry struct{}
 
 func (fromEntry) Method() unwind.Method { return unwind.MethodCode }
 
-func (fromEntry) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (fromEntry) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: int64(4 * q.Arch.RegSize)}
-	out.RA = unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -int64(q.Arch.RegSize)}
-	out.Flags |= unwind.FromEntry
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: int64(4 * q.Arch.RegSize)}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -int64(q.Arch.RegSize)}
+	out.Flags |= stackwalk.FromEntry
 	return unwind.Found
 }
 
@@ -100,7 +101,7 @@ func TestPushesBelowSavedRegs(t *testing.T) {
 		snap.OS = "Linux"
 		regs := synth.Regs(i386, map[string]uint64{"pc": 0xc100_0800, "sp": stack.Base})
 		snap.Threads = []target.Thread{{ID: 2, Regs: *regs, Stack: target.Range{Lo: stack.Base - 0x1000, Hi: stack.Base + uint64(len(stack.Data))}}}
-		frames, stop := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{Source{}, fromEntry{}}}).Walk(&snap.Threads[0], nil)
+		frames, stop := stackwalk.NewWalker(snap, stackwalk.Options{Sources: []stackwalk.Source{Source{}, fromEntry{}}}).Walk(&snap.Threads[0], nil)
 		if len(frames) != 1 || stop.Reason != c.want {
 			t.Errorf("%s: %d frames, %v; want %v", c.name, len(frames), stop.Reason, c.want)
 		}

@@ -1,7 +1,7 @@
 package exception
 
 import (
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Linux for i386 keeps the registers of code of its own that an exception interrupted where SP is when the entry code
@@ -20,7 +20,7 @@ const (
 )
 
 // stepKernelRegs recovers the registers of interrupted code of the kernel; false where none lie at SP.
-func stepKernelRegs(s *unwind.State, out *unwind.Caller) bool {
+func stepKernelRegs(s *stackwalk.State, out *stackwalk.Caller) bool {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
 	if arch.Name != "i386" || s.Snapshot.OS != "Linux" || s.Thread == nil || s.Exact || !ok {
@@ -36,7 +36,7 @@ func stepKernelRegs(s *unwind.State, out *unwind.Caller) bool {
 	if !marked || words[regsSP] <= sp || !s.Thread.Stack.Contains(words[regsSP]) || !isCode(s, words[regsIP]) {
 		return false
 	}
-	*out = unwind.Caller{CFA: words[regsSP], HasCFA: true, Exact: true}
+	*out = stackwalk.Caller{CFA: words[regsSP], HasCFA: true, Exact: true}
 	for i, name := range [...]string{"ebx", "ecx", "edx", "esi", "edi", "ebp", "eax"} {
 		if r, ok := arch.RegByName(name); ok {
 			out.Regs.Set(r, words[i])

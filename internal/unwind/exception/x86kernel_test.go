@@ -3,6 +3,7 @@ package exception
 import (
 	"testing"
 
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -38,7 +39,7 @@ func TestKernelRegs(t *testing.T) {
 		snap.OS = "Linux"
 		s := captured.State(snap, synth.Regs(i386, map[string]uint64{"pc": code + 0x100, "sp": stackAt}), false)
 		s.Thread.Stack = target.Range{Lo: stackAt - 0x1000, Hi: stackAt + 0x1000}
-		var out unwind.Caller
+		var out stackwalk.Caller
 		if got := (Source{}).Step(s, &out); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

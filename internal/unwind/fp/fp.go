@@ -13,14 +13,15 @@ package fp
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.RuleSource of frame pointer chains, as cpu.FPChain
+// Source is the stackwalk.RuleSource of frame pointer chains, as cpu.FPChain
 // describes them.
 type Source struct{}
 
-var _ unwind.RuleSource = Source{}
+var _ stackwalk.RuleSource = Source{}
 
 // Method is MethodFP.
 func (Source) Method() unwind.Method { return unwind.MethodFP }
@@ -32,20 +33,20 @@ func (Source) Method() unwind.Method { return unwind.MethodFP }
 //
 // Preserved registers other than FP are lost: the function may have saved them
 // anywhere and changed them since.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	chain := q.Arch.FPChain
 	if chain == nil || q.Exact || q.Try > 0 {
 		return unwind.NotCovered
 	}
 	fp := q.Arch.FP
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: fp, Off: chain.CFA}
-	out.RA = unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: fp, Off: chain.SavedRA}
-	out.Add(unwind.RegRule{Kind: unwind.AtReg, Reg: fp, Base: fp, Off: chain.SavedFP})
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: fp, Off: chain.CFA}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: cpu.NoReg, Base: fp, Off: chain.SavedRA}
+	out.Add(stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: fp, Base: fp, Off: chain.SavedFP})
 	for lost := q.Arch.Preserved.Without(fp); lost != 0; lost = lost.Without(lost.First()) {
-		out.Add(unwind.RegRule{Kind: unwind.Undefined, Reg: lost.First(), Base: cpu.NoReg})
+		out.Add(stackwalk.RegRule{Kind: stackwalk.Undefined, Reg: lost.First(), Base: cpu.NoReg})
 	}
 	if !fixed(q.Arch) {
-		out.Flags |= unwind.Fallback
+		out.Flags |= stackwalk.Fallback
 	}
 	return unwind.Found
 }

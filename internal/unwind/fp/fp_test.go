@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
@@ -46,9 +47,9 @@ func TestRule(t *testing.T) {
 			}
 			in.Set(a.FP, stack.Addr("fp"))
 
-			var rule unwind.Rule
+			var rule stackwalk.Rule
 			rule.Reset()
-			if v := (Source{}).Rule(&unwind.Query{Arch: a}, &rule); v != unwind.Found {
+			if v := (Source{}).Rule(&stackwalk.Query{Arch: a}, &rule); v != unwind.Found {
 				t.Fatal(v)
 			}
 			res, oc := evaluate.Rule(a, &rule, &in, snap.Memory, 0, &out)
@@ -61,7 +62,7 @@ func TestRule(t *testing.T) {
 			if want := cpu.SetOf(a.PC, a.SP, a.FP); out.Known != want {
 				t.Errorf("known registers %x, want %x", out.Known, want)
 			}
-			if got := rule.Flags&unwind.Fallback != 0; got != c.fallback {
+			if got := rule.Flags&stackwalk.Fallback != 0; got != c.fallback {
 				t.Error("fallback:", got)
 			}
 		})
@@ -71,12 +72,12 @@ func TestRule(t *testing.T) {
 // In the topmost frame FP may be the caller's: `push %rbp` has not run yet.
 func TestNoRule(t *testing.T) {
 	x := x86.Archs()[0]
-	for name, q := range map[string]unwind.Query{
+	for name, q := range map[string]stackwalk.Query{
 		"exact frame":        {Arch: x, Exact: true},
 		"second answer":      {Arch: x, Try: 1},
 		"CPU without record": {Arch: mips.Archs()[0]},
 	} {
-		if v := (Source{}).Rule(&q, new(unwind.Rule)); v != unwind.NotCovered {
+		if v := (Source{}).Rule(&q, new(stackwalk.Rule)); v != unwind.NotCovered {
 			t.Error(name, v)
 		}
 	}
@@ -91,9 +92,9 @@ func FuzzRule(f *testing.F) {
 		snap := synth.Capture(a, nil, synth.Placed{Base: stackAt, Data: data})
 		var in, out cpu.Registers
 		in.Set(a.FP, fp)
-		var rule unwind.Rule
+		var rule stackwalk.Rule
 		rule.Reset()
-		if v := (Source{}).Rule(&unwind.Query{Arch: a}, &rule); v != unwind.Found {
+		if v := (Source{}).Rule(&stackwalk.Query{Arch: a}, &rule); v != unwind.Found {
 			t.Fatal(v)
 		}
 		evaluate.Rule(a, &rule, &in, snap.Memory, 0, &out)

@@ -2,7 +2,7 @@ package lint
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Anchored is where SP stands in the parts of a function that lead to its returns, by SP's
@@ -98,9 +98,9 @@ func (a *Anchored) part(from uint64, cfa int64, seen map[uint64]bool) {
 }
 
 // Denies tells whether the code contradicts a table's CFA at a place.
-func (a *Anchored) Denies(arch *cpu.Arch, pc uint64, cfa *unwind.RegRule) bool {
+func (a *Anchored) Denies(arch *cpu.Arch, pc uint64, cfa *stackwalk.RegRule) bool {
 	v, known := a.At(pc)
-	return known && cfa.Kind == unwind.RegPlus && cfa.Base == arch.SP && cfa.Off != v
+	return known && cfa.Kind == stackwalk.RegPlus && cfa.Base == arch.SP && cfa.Off != v
 }
 
 // At is CFA − SP at a place, where it is known.

@@ -21,6 +21,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/compact"
@@ -53,7 +54,7 @@ type Finding struct {
 	// begins. Rules hold as in tables.Row: at the first byte of an instruction before it, at the
 	// other bytes of a call while it is running.
 	Lo, Hi, Function uint64
-	// Table and Code are the rules of both, as unwind.Rule.Format writes them.
+	// Table and Code are the rules of both, as stackwalk.Rule.Format writes them.
 	Table, Code string
 	Evidence    Evidence
 	// Certain: two derivations agree, or SP's arithmetic leads to a return. Else one derivation
@@ -139,7 +140,7 @@ func (r *Report) merge(o *Report) {
 
 // entries lists the ranges of call frame information that are whole functions, for code analysis: their
 // first row is that of an entry. Nothing else of a table reaches it.
-func entries(reference unwind.RuleSource) func(img *image.Image, yield func(lo, hi uint64) bool) {
+func entries(reference stackwalk.RuleSource) func(img *image.Image, yield func(lo, hi uint64) bool) {
 	list := cfi.New().FunctionRanges
 	switch reference.(type) {
 	case *cfi.Source:
@@ -154,26 +155,26 @@ func entries(reference unwind.RuleSource) func(img *image.Image, yield func(lo, 
 }
 
 // entered tells whether the row at an address is that of a function's entry.
-func entered(reference unwind.RuleSource, img *image.Image, at uint64) bool {
-	var first unwind.Rule
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}
+func entered(reference stackwalk.RuleSource, img *image.Image, at uint64) bool {
+	var first stackwalk.Rule
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}
 	return reference.Rule(&q, &first) == unwind.Found && first.AtEntry(img.Arch)
 }
 
 // Functions lists the ranges of functions that an image's unwind tables describe, in the tables' order, and the source that
 // reads the tables: the first of the kinds of tables that has any.
-func Functions(img *image.Image) (reference unwind.RuleSource, fs []Function) {
+func Functions(img *image.Image) (reference stackwalk.RuleSource, fs []Function) {
 	collect := func(lo, hi uint64) bool {
 		fs = append(fs, Function{lo, hi})
 		return true
 	}
 	for _, kind := range [...]struct {
-		source unwind.RuleSource
+		source stackwalk.RuleSource
 		list   func()
 	}{
 		{seh.Source{}, func() { pdata.Each(img, func(f pdata.Function) bool { return collect(f.Lo, f.Hi) }) }},
 		{compact.Source{}, func() {
-			compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
+			compact.Source{}.Rows(img, func(lo, hi uint64, _ *stackwalk.Rule) bool { return collect(lo, hi) })
 		}},
 		{cfi.New(), func() { cfi.New().FunctionRanges(img, collect) }},
 		{ehabi.Source{}, func() { ehabi.Source{}.FunctionRanges(img, collect) }},

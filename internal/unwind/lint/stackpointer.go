@@ -2,7 +2,7 @@ package lint
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Pointer compares SP, followed through a straight line of instructions, with a table's rows.
@@ -28,8 +28,8 @@ type Pointer struct {
 }
 
 // See takes the rule that the table has for the place in front of an instruction.
-func (p *Pointer) See(arch *cpu.Arch, r *unwind.Rule) {
-	if r.CFA.Kind != unwind.RegPlus || r.CFA.Base != arch.SP {
+func (p *Pointer) See(arch *cpu.Arch, r *stackwalk.Rule) {
+	if r.CFA.Kind != stackwalk.RegPlus || r.CFA.Base != arch.SP {
 		*p = Pointer{}
 		return
 	}
@@ -41,10 +41,10 @@ func (p *Pointer) See(arch *cpu.Arch, r *unwind.Rule) {
 }
 
 // sharesSlot tells whether a rule has two registers in one slot.
-func sharesSlot(r *unwind.Rule) bool {
+func sharesSlot(r *stackwalk.Rule) bool {
 	for i := range r.N {
 		for j := range i {
-			if r.Regs[i].Kind == unwind.AtCFA && r.Regs[j].Kind == unwind.AtCFA && r.Regs[i].Off == r.Regs[j].Off {
+			if r.Regs[i].Kind == stackwalk.AtCFA && r.Regs[j].Kind == stackwalk.AtCFA && r.Regs[i].Off == r.Regs[j].Off {
 				return true
 			}
 		}

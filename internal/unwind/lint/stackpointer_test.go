@@ -6,7 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm"
 	"github.com/backsight/backsight/internal/cpu/x86"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // A large frame released in two steps, as GCC's .debug_frame for ARM describes it:
@@ -38,10 +38,10 @@ func TestDenied(t *testing.T) {
 }
 
 // atSP is a rule whose CFA is so far from SP, with registers saved at offsets from the CFA.
-func atSP(a *cpu.Arch, off int64, saved ...int64) *unwind.Rule {
-	r := unwind.Rule{CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: a.SP, Off: off}}
+func atSP(a *cpu.Arch, off int64, saved ...int64) *stackwalk.Rule {
+	r := stackwalk.Rule{CFA: stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: a.SP, Off: off}}
 	for i, at := range saved {
-		r.Add(unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.Reg(i), Off: at})
+		r.Add(stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: cpu.Reg(i), Off: at})
 	}
 	return &r
 }
@@ -54,7 +54,7 @@ func TestSharedSlot(t *testing.T) {
 	var p Pointer
 	for i, c := range []struct {
 		in     cpu.Insn
-		row    *unwind.Rule
+		row    *stackwalk.Rule
 		denied bool
 	}{
 		{cpu.Insn{Op: cpu.OpNop}, atSP(a, 8, -8, -8), true},

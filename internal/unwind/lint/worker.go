@@ -3,6 +3,7 @@ package lint
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
 )
@@ -11,15 +12,15 @@ import (
 type worker struct {
 	img       *image.Image
 	code      *code.Source
-	reference unwind.RuleSource
+	reference stackwalk.RuleSource
 	sweep     Sweep
 	sp        Pointer
 	anchored  Anchored
 	f         Function
 	entry     uint64 // the function's first instruction
-	q         unwind.Query
-	table     unwind.Rule
-	answer    unwind.Rule
+	q         stackwalk.Query
+	table     stackwalk.Rule
+	answer    stackwalk.Rule
 	counts    Report
 }
 
@@ -57,7 +58,7 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 func (w *worker) instruction(pc uint64, mode cpu.Mode, step cpu.Step) {
 	in, next := step.In, step.Next
 	call := in.Op == cpu.OpCall && in.Flags&cpu.FlagGetPC == 0
-	w.q = unwind.Query{Image: w.img, Arch: w.img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
+	w.q = stackwalk.Query{Image: w.img, Arch: w.img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
 	if w.reference.Method() == unwind.MethodCFI {
 		hi := pc + uint64(in.Len)
 		if call {
@@ -87,15 +88,15 @@ func (w *worker) place(lo, hi uint64) {
 	if w.q.Exact {
 		w.sp.See(w.img.Arch, &w.table)
 	}
-	if w.table.RA.Kind == unwind.Undefined || w.table.Flags&unwind.SignalFrame != 0 {
+	if w.table.RA.Kind == stackwalk.Undefined || w.table.Flags&stackwalk.SignalFrame != 0 {
 		return // the outermost frame, and what no caller has called
 	}
 	f := Finding{Lo: lo, Hi: hi, Function: w.f.Lo}
-	for _, right := range [...]func(*Finding) unwind.Answer{w.returns, w.analysed, w.stepped} {
+	for _, right := range [...]func(*Finding) stackwalk.Answer{w.returns, w.analysed, w.stepped} {
 		switch right(&f) {
-		case unwind.Yes:
+		case stackwalk.Yes:
 			return
-		case unwind.No:
+		case stackwalk.No:
 			f.Table = w.table.Format(w.img.Arch)
 			w.add(f)
 			return
@@ -105,47 +106,47 @@ func (w *worker) place(lo, hi uint64) {
 }
 
 // returns tells whether the CFA is where the ways to a return have it.
-func (w *worker) returns(f *Finding) unwind.Answer {
+func (w *worker) returns(f *Finding) stackwalk.Answer {
 	v, known := w.anchored.At(w.q.PC)
 	switch {
 	case !known || !w.q.Exact:
-		return unwind.Unknown
+		return stackwalk.Unknown
 	case !w.anchored.Denies(w.img.Arch, w.q.PC, &w.table.CFA):
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	f.Evidence, f.Certain, f.Code = Return, true, w.cfa(v)
-	return unwind.No
+	return stackwalk.No
 }
 
 // analysed tells whether code analysis has the same rule. Where the table's first row is not that of
 // an entry, the range is a part of a function, whose beginning code analysis cannot know. One derivation
 // alone counts as far as no jump is on the way: behind a call that never returns (__stack_chk_fail) stands
 // what other code jumps to.
-func (w *worker) analysed(f *Finding) unwind.Answer {
+func (w *worker) analysed(f *Finding) stackwalk.Answer {
 	forward := w.code.FromEntry(&w.q, w.entry, &w.table)
-	if forward == unwind.Yes { // as nearly everywhere: a search for all that may hold costs a hundred times as much
-		return unwind.Yes
+	if forward == stackwalk.Yes { // as nearly everywhere: a search for all that may hold costs a hundred times as much
+		return stackwalk.Yes
 	}
 	w.answer.Reset()
 	if w.code.Rule(&w.q, &w.answer) != unwind.Found {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	rel := w.code.Compare(&w.q, w.entry, &w.table, &w.answer)
-	const both = unwind.FromEntry | unwind.Agreed
+	const both = stackwalk.FromEntry | stackwalk.Agreed
 	switch flags := w.answer.Flags; {
-	case flags&both == both && forward == unwind.No:
+	case flags&both == both && forward == stackwalk.No:
 		f.Certain = true
-	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
-		return unwind.Unknown
-	case rel.CFA == unwind.Yes && rel.RA == unwind.Yes:
-		return unwind.Yes
+	case rel.CFA == stackwalk.Unknown || rel.RA == stackwalk.Unknown:
+		return stackwalk.Unknown
+	case rel.CFA == stackwalk.Yes && rel.RA == stackwalk.Yes:
+		return stackwalk.Yes
 	case flags&both == both:
 		f.Certain = true
-	case flags&unwind.FromEntry == 0 || flags&unwind.Straight == 0 || flags&(unwind.Inferred|unwind.Fallback) != 0 || !w.fromEntry():
-		return unwind.Unknown
+	case flags&stackwalk.FromEntry == 0 || flags&stackwalk.Straight == 0 || flags&(stackwalk.Inferred|stackwalk.Fallback) != 0 || !w.fromEntry():
+		return stackwalk.Unknown
 	}
 	f.Evidence, f.Code = Analysis, w.answer.Format(w.img.Arch)
-	return unwind.No
+	return stackwalk.No
 }
 
 // fromEntry tells whether the table's range is a whole function, and control comes from its first
@@ -158,17 +159,17 @@ func (w *worker) fromEntry() bool {
 }
 
 // stepped tells whether the row stays where SP moves, unless the way to a return has the row's CFA.
-func (w *worker) stepped(f *Finding) unwind.Answer {
+func (w *worker) stepped(f *Finding) stackwalk.Answer {
 	if _, known := w.anchored.At(w.q.PC); known || !w.q.Exact || !w.sp.Denied {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	f.Evidence, f.Code = Step, w.cfa(w.sp.due)
-	return unwind.No
+	return stackwalk.No
 }
 
 // cfa is a CFA relative to SP, as rules are written.
 func (w *worker) cfa(off int64) string {
-	r := unwind.RegRule{Kind: unwind.RegPlus, Base: w.img.Arch.SP, Off: off}
+	r := stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: w.img.Arch.SP, Off: off}
 	return "CFA=" + r.Format(w.img.Arch)
 }
 

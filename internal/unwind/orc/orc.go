@@ -16,23 +16,24 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 	"github.com/backsight/backsight/unwind/rule"
 )
 
-// Source implements unwind.RuleSource.
+// Source implements stackwalk.RuleSource.
 type Source struct{}
 
 // Method is MethodCFI: the tables state what the compiler's tables would.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool {
 	return img.Arch != nil && img.Arch.Name == "x86_64" && len(tableOf(img).starts) > 0
 }
 
 // Rule finds the entry that covers q.PC. There is one answer per place.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 || q.Arch.Name != "x86_64" {
 		return unwind.NotCovered
 	}
@@ -219,7 +220,7 @@ const (
 )
 
 // rule is what the entry says. The CFA of saved registers is their end.
-func (e *entry) rule(r registers, out *unwind.Rule) unwind.Verdict {
+func (e *entry) rule(r registers, out *stackwalk.Rule) unwind.Verdict {
 	switch {
 	case e.end:
 		return unwind.EndOfStack
@@ -249,7 +250,7 @@ func (e *entry) rule(r registers, out *unwind.Rule) unwind.Verdict {
 }
 
 // interrupted recovers saved registers; the PC is where the code was interrupted.
-func (e *entry) interrupted(r registers, out *unwind.Rule) {
+func (e *entry) interrupted(r registers, out *stackwalk.Rule) {
 	size := int64(ptEnd)
 	if e.kind == partial {
 		size = iretSize

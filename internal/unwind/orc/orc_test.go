@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -84,14 +85,14 @@ func TestRule(t *testing.T) {
 			f + 0x140: "CFA=rdi+48 RA=[CFA-8]",
 			f + 0x150: "CFA=[rbp+8] RA=[CFA-8] rbp=[rbp+16]",
 		} {
-			var out unwind.Rule
-			v := Source{}.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, &out)
+			var out stackwalk.Rule
+			v := Source{}.Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, &out)
 			if got := out.Format(img.Arch); v != unwind.Found || len(got) < len(want) || got[:len(want)] != want {
 				t.Errorf("%s: %#x: %s (%s), want %s", name, pc, got, v, want)
 			}
 		}
 		for pc, want := range map[uint64]unwind.Verdict{f + 0x131: unwind.EndOfStack, f - 1: unwind.NotCovered, f + 0x200: unwind.NotCovered} {
-			if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, new(unwind.Rule)); v != want {
+			if v := (Source{}).Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, new(stackwalk.Rule)); v != want {
 				t.Errorf("%s: %#x: %s, want %s", name, pc, v, want)
 			}
 		}
@@ -116,7 +117,7 @@ func TestUnknownRegister(t *testing.T) {
 	} {
 		for _, number := range append(c.bad, c.good) {
 			img := imageOf([]row{{f, 8, 0, c.sp, 0, 2}, {f + 1, 16, 0, c.sp, 0, 2}, {f + 2, 8, 0, number, 0, 2}, {f + 9, 0, 0, 0, 0, 1}})
-			v := Source{}.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: f + 3}, new(unwind.Rule))
+			v := Source{}.Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: f + 3}, new(stackwalk.Rule))
 			if got := v == unwind.Found; got != (number == c.good) {
 				t.Errorf("%s: %d: %s", name, number, v)
 			}
@@ -128,6 +129,6 @@ func FuzzRule(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0}, []byte{8, 0, 0, 0, 5, 0}, uint64(tablesAt))
 	f.Fuzz(func(t *testing.T, ip, orc []byte, pc uint64) {
 		img := image.New(image.Header{Arch: arch()}, &tables{ip, orc})
-		Source{}.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, new(unwind.Rule))
+		Source{}.Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, new(stackwalk.Rule))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -24,16 +25,16 @@ import (
 // Specifications: runtime/asm_*.s; runtime2.go, types g, m and gobuf; traceback.go, unwinder.resolveInternal.
 type Stacks struct{}
 
-var _ unwind.FrameSource = Stacks{}
+var _ stackwalk.FrameSource = Stacks{}
 
 // Method is MethodCFI: what the compiler's table says of the frame, and where the runtime says that the frame is.
 func (Stacks) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource: Go programs have a table.
+// Knows implements stackwalk.ImageSource: Go programs have a table.
 func (Stacks) Knows(img *image.Image) bool { return pclntab.Of(img) != nil }
 
 // Step finds the caller of a function that has changed stacks.
-func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (Stacks) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	if s.Module == nil || s.Module.Image == nil {
 		return unwind.NotCovered
 	}
@@ -74,7 +75,7 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 
 // below finds the caller of a function that Go's stacks end with, where C or the code that starts threads called the
 // function: mstart on a thread that C's library or the runtime began, rt0_go as C's main.
-func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
+func below(s *stackwalk.State, f *pclntab.Function, pc uint64, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	sp, known := s.Regs.Lookup(arch.SP)
 	if !known || s.Exact {
@@ -99,7 +100,7 @@ func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) 
 }
 
 // beneath finds where such a function was called, whose code has lowered SP by what the table counts, and by itself.
-func beneath(s *unwind.State, f *pclntab.Function, pc, sp uint64) (l left, ok bool) {
+func beneath(s *stackwalk.State, f *pclntab.Function, pc, sp uint64) (l left, ok bool) {
 	height, counted := f.Height(pc)
 	by, saved, read := lowered(s.Module.Image, f, pc)
 	switch {

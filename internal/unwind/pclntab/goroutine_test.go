@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/codetest"
@@ -109,7 +110,7 @@ func TestSystemstack(t *testing.T) {
 }
 
 // step asks for the caller of systemstack, of a thread with the runtime's memory.
-func (s *systemstack) step(memory map[uint64]uint64) (out unwind.Caller, v unwind.Verdict) {
+func (s *systemstack) step(memory map[uint64]uint64) (out stackwalk.Caller, v unwind.Verdict) {
 	a := s.img.Arch
 	var placed []synth.Placed
 	for addr, v := range memory {
@@ -137,8 +138,8 @@ func TestChange(t *testing.T) {
 		img := build(t, processor)
 		s := find(t, img, "runtime.systemstack")
 		for pc := s.entry; pc < s.inside; pc++ {
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
-			var r unwind.Rule
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+			var r stackwalk.Rule
 			r.Reset()
 			f, _ := pclntab.Of(img).At(pc)
 			c, ok := changeAt(img, &f, pc)
@@ -239,8 +240,8 @@ func TestMcall(t *testing.T) {
 		img := build(t, processor)
 		s := find(t, img, "runtime.mcall")
 		for pc, want := range map[uint64]unwind.Verdict{s.inside - 1: unwind.EndOfStack, s.entry: unwind.Found} {
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc}
-			if got := (Source{}).Rule(&q, new(unwind.Rule)); got != want {
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}
+			if got := (Source{}).Rule(&q, new(stackwalk.Rule)); got != want {
 				t.Errorf("%s: %#x: verdict %v, want %v", img.Arch, pc, got, want)
 			}
 		}

@@ -19,23 +19,24 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 	"github.com/backsight/backsight/unwind/rule"
 )
 
-// Source implements unwind.RuleSource.
+// Source implements stackwalk.RuleSource.
 type Source struct{}
 
-var _ unwind.RuleSource = Source{}
+var _ stackwalk.RuleSource = Source{}
 
 // Method is MethodCFI: a compiler's table.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource: Go programs have a table.
+// Knows implements stackwalk.ImageSource: Go programs have a table.
 func (Source) Knows(img *image.Image) bool { return pclntab.Of(img) != nil }
 
 // Rule has one answer.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
@@ -66,7 +67,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if interrupts(name) {
 		interrupted(q.Arch, out)
 	}
-	out.Flags |= unwind.StartStated
+	out.Flags |= stackwalk.StartStated
 	out.Start = f.Lo
 	return unwind.Found
 }
@@ -80,7 +81,7 @@ func starts(name string) bool { return name == "runtime.clone" }
 func schedules(name string) bool { return name == "runtime.mcall" }
 
 // fill makes out the rule where SP is height bytes below where the call left it.
-func fill(arch *cpu.Arch, height int64, out *unwind.Rule) {
+func fill(arch *cpu.Arch, height int64, out *stackwalk.Rule) {
 	out.CFA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: height}
 	switch {
 	case arch.LR == cpu.NoReg:
@@ -110,8 +111,8 @@ func interrupts(name string) bool {
 }
 
 // interrupted makes the caller one that a signal interrupted.
-func interrupted(arch *cpu.Arch, out *unwind.Rule) {
-	out.Flags |= unwind.SignalFrame
+func interrupted(arch *cpu.Arch, out *stackwalk.Rule) {
+	out.Flags |= stackwalk.SignalFrame
 	if arch.LR == cpu.NoReg {
 		return
 	}

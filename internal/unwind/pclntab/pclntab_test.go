@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -35,14 +36,14 @@ func TestRules(t *testing.T) {
 		{"aarch64", 96, true, "CFA=sp+112 RA=[CFA-112] x30=[CFA-16]"},
 	} {
 		arch := archOf(t, c.arch)
-		var r unwind.Rule
+		var r stackwalk.Rule
 		r.Reset()
 		fill(arch, c.height, &r)
 		r.N = 0 // the registers that are lost
 		if c.interrupted {
 			interrupted(arch, &r)
 		}
-		if got := r.Format(arch); got != c.want || (r.Flags&unwind.SignalFrame != 0) != c.interrupted {
+		if got := r.Format(arch); got != c.want || (r.Flags&stackwalk.SignalFrame != 0) != c.interrupted {
 			t.Errorf("%s, height %d: %s, want %s", c.arch, c.height, got, c.want)
 		}
 	}
@@ -73,8 +74,8 @@ func TestDebugFrame(t *testing.T) {
 			return true
 		}
 		for pc := addr; pc < addr+size; pc++ {
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
-			var own, other unwind.Rule
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+			var own, other stackwalk.Rule
 			own.Reset()
 			other.Reset()
 			if (Source{}).Rule(&q, &own) != unwind.Found || table.Rule(&q, &other) != unwind.Found {
@@ -103,10 +104,10 @@ func TestHandler(t *testing.T) {
 		}
 		table, ends := cfi.New(), 0
 		for pc := f.Lo; pc < f.Hi; pc += uint64(img.Arch.InsnAlign) {
-			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc}
-			var r unwind.Rule
+			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc}
+			var r stackwalk.Rule
 			r.Reset()
-			if v := table.Rule(&q, &r); v == unwind.EndOfStack || v == unwind.Found && r.RA.Kind == unwind.Undefined {
+			if v := table.Rule(&q, &r); v == unwind.EndOfStack || v == unwind.Found && r.RA.Kind == stackwalk.Undefined {
 				ends++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -108,7 +109,7 @@ func (l *lister) code(at, end uint64) {
 // instruction asks for the rule before an instruction and, if that is a call, for the rule
 // while the call is running, which holds at all bytes but the first.
 func (l *lister) instruction(at, next uint64, call bool) {
-	before, found := l.rule(unwind.Query{PC: at, Resume: at, Exact: true})
+	before, found := l.rule(stackwalk.Query{PC: at, Resume: at, Exact: true})
 	hi := next
 	if call {
 		hi = min(at+1, next)
@@ -119,16 +120,16 @@ func (l *lister) instruction(at, next uint64, call bool) {
 	if !call || hi >= next {
 		return
 	}
-	if during, found := l.rule(unwind.Query{PC: next - 1, Resume: next}); found {
+	if during, found := l.rule(stackwalk.Query{PC: next - 1, Resume: next}); found {
 		l.add(span{hi, next, during, l.mode})
 	}
 }
 
 // hints are flags of rules that are no more than that.
-const hints = unwind.Fallback | unwind.Inferred
+const hints = stackwalk.Fallback | stackwalk.Inferred
 
 // rule is the number of the first rule that a source has which is more than a hint.
-func (l *lister) rule(q unwind.Query) (number int, found bool) {
+func (l *lister) rule(q stackwalk.Query) (number int, found bool) {
 	q.Image, q.Arch, q.Mode = l.img, l.img.Arch, l.mode
 	l.denial.entry = 0
 	for i := range l.sources {
@@ -140,7 +141,7 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 		switch {
 		case v == unwind.EndOfStack:
 			l.scratch.Reset()
-			l.scratch.RA.Kind = unwind.Undefined
+			l.scratch.RA.Kind = stackwalk.Undefined
 			return l.number(&l.scratch, s.RuleSource.Method().String()), true
 		case v == unwind.Found && l.believed(l.scratch.Flags) && !l.denial.of(l.img.Arch, &l.scratch):
 			return l.number(&l.scratch, s.RuleSource.Method().String()), true
@@ -150,7 +151,7 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 }
 
 // appendKey appends all that a rule says.
-func appendKey(b []byte, r *unwind.Rule, flags unwind.RuleFlags, source string) []byte {
+func appendKey(b []byte, r *stackwalk.Rule, flags stackwalk.RuleFlags, source string) []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(flags))
 	b = append(append(b, source...), 0)
 	b = appendRegister(b, &r.CFA)
@@ -161,11 +162,11 @@ func appendKey(b []byte, r *unwind.Rule, flags unwind.RuleFlags, source string) 
 	return b
 }
 
-func appendRegister(b []byte, r *unwind.RegRule) []byte {
+func appendRegister(b []byte, r *stackwalk.RegRule) []byte {
 	b = append(b, byte(r.Kind), byte(r.Reg), byte(r.Base))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Off))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.Add))
-	if r.Kind == unwind.Expression || r.Kind == unwind.ValExpression {
+	if r.Kind == stackwalk.Expression || r.Kind == stackwalk.ValExpression {
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(r.Expr)))
 		b = append(b, r.Expr...)
 	}

@@ -2,7 +2,7 @@ package rows
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // denial refuses the rows of a table that say nothing but how a function begins, from where its code has moved SP and they
@@ -15,8 +15,8 @@ type denial struct {
 }
 
 // of tells whether a rule is denied.
-func (d *denial) of(arch *cpu.Arch, r *unwind.Rule) bool {
-	if r.Flags&unwind.StartStated == 0 || !r.AtEntry(arch) {
+func (d *denial) of(arch *cpu.Arch, r *stackwalk.Rule) bool {
+	if r.Flags&stackwalk.StartStated == 0 || !r.AtEntry(arch) {
 		return false
 	}
 	if d.entry = r.Start; d.moved == r.Start {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // moded is where a function begins or may begin, and its mode.
@@ -41,8 +41,8 @@ func modedStarts(img *image.Image, code Code) (list []moded) {
 // memcpy for ARM is ARM code in a Thumb program, and read as Thumb code has some rule, too. Where
 // control does not come from that row, nor from the beginning of a function of the same mode, the
 // entry has to be known, or two derivations agree.
-func (l *lister) believed(flags unwind.RuleFlags) bool {
-	if len(l.moded) > 0 && !l.reached && flags&(unwind.FromEntry|unwind.Agreed) == 0 {
+func (l *lister) believed(flags stackwalk.RuleFlags) bool {
+	if len(l.moded) > 0 && !l.reached && flags&(stackwalk.FromEntry|stackwalk.Agreed) == 0 {
 		return false
 	}
 	return flags&hints == 0
@@ -85,7 +85,7 @@ func (l *lister) beginning(at uint64, mode cpu.Mode) *moded {
 
 // tryMode changes to another mode if an instruction has a rule in that one only.
 func (l *lister) tryMode(at uint64, mode cpu.Mode) {
-	before := unwind.Query{PC: at, Resume: at, Exact: true}
+	before := stackwalk.Query{PC: at, Resume: at, Exact: true}
 	if _, found := l.rule(before); found {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/unwind"
@@ -21,7 +22,7 @@ import (
 // Source is a source of rules that a table is compiled from.
 type Source struct {
 	Name string
-	unwind.RuleSource
+	stackwalk.RuleSource
 	table.Part
 }
 
@@ -65,7 +66,7 @@ type lister struct {
 	reached bool     // control comes to the code at hand from the last row, or its function begins in its mode
 	denial  denial
 	jumps   map[uint64]cpu.Mode // where jumps of the code before lead to, one at most for each of its instructions
-	scratch unwind.Rule
+	scratch stackwalk.Rule
 	out     *tables.Program
 }
 
@@ -99,10 +100,10 @@ func (l *lister) add(s span) {
 }
 
 // said are the flags of a rule that tables can say.
-const said = unwind.SignalFrame | unwind.SignedRA
+const said = stackwalk.SignalFrame | stackwalk.SignedRA
 
 // number interns a rule, in the form in which compiled tables have it where they can.
-func (l *lister) number(r *unwind.Rule, source string) int {
+func (l *lister) number(r *stackwalk.Rule, source string) int {
 	flags := r.Flags & said
 	if short, ok := packed.Of(l.img.Arch, r); ok {
 		short.Unpack(l.img.Arch, r)
@@ -117,14 +118,14 @@ func (l *lister) number(r *unwind.Rule, source string) int {
 	for i := range r.N {
 		own.Regs = append(own.Regs, owned(r.Regs[i]))
 	}
-	slices.SortFunc(own.Regs, func(a, b unwind.RegRule) int { return cmp.Compare(a.Reg, b.Reg) })
+	slices.SortFunc(own.Regs, func(a, b stackwalk.RegRule) int { return cmp.Compare(a.Reg, b.Reg) })
 	l.out.Rules = append(l.out.Rules, own)
 	return n
 }
 
 // owned is a register's rule with an expression of its own.
-func owned(r unwind.RegRule) unwind.RegRule {
-	if r.Kind == unwind.Expression || r.Kind == unwind.ValExpression {
+func owned(r stackwalk.RegRule) stackwalk.RegRule {
+	if r.Kind == stackwalk.Expression || r.Kind == stackwalk.ValExpression {
 		r.Expr = slices.Clone(r.Expr)
 	} else {
 		r.Expr = nil

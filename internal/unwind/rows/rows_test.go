@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -58,22 +59,22 @@ func TestRowsSayWhatSourcesSay(t *testing.T) {
 					continue
 				}
 				asked++
-				says(t, img, list, &unwind.Query{Image: img, Arch: img.Arch, PC: row.Addr, Resume: row.Addr, Mode: f.Mode, Exact: true}, &p.Rules[row.Rule])
+				says(t, img, list, &stackwalk.Query{Image: img, Arch: img.Arch, PC: row.Addr, Resume: row.Addr, Mode: f.Mode, Exact: true}, &p.Rules[row.Rule])
 			}
 		}
 	}
 }
 
 // says compares a listed rule with what its source answers.
-func says(t *testing.T, img *image.Image, list []rows.Source, q *unwind.Query, got *tables.Rule) {
+func says(t *testing.T, img *image.Image, list []rows.Source, q *stackwalk.Query, got *tables.Rule) {
 	t.Helper()
 	for _, s := range list {
-		var want unwind.Rule
+		var want stackwalk.Rule
 		want.Reset()
 		if s.Name != got.Source || s.Rule(q, &want) != unwind.Found {
 			continue
 		}
-		full := unwind.Rule{CFA: got.CFA, RA: got.RA, N: len(got.Regs)}
+		full := stackwalk.Rule{CFA: got.CFA, RA: got.RA, N: len(got.Regs)}
 		copy(full.Regs[:], got.Regs)
 		short, fits := packed.Of(img.Arch, &want)
 		if fits { // rules that fit are listed in the form in which tables have them

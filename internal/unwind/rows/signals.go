@@ -6,12 +6,13 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
 // Signals calls yield for the rules of an image's signal trampolines, from lo up to hi, until it
 // returns false.
-type Signals func(img *image.Image, yield func(lo, hi uint64, mode cpu.Mode, r *unwind.Rule) bool)
+type Signals func(img *image.Image, yield func(lo, hi uint64, mode cpu.Mode, r *stackwalk.Rule) bool)
 
 // signals lets the rules of trampolines hold where no table of the image speaks of a signal frame:
 // as ordinary code, a trampoline falls into the next function.
@@ -19,7 +20,7 @@ func (l *lister) signals(of Signals) {
 	if of == nil {
 		return
 	}
-	of(l.img, func(lo, hi uint64, mode cpu.Mode, r *unwind.Rule) bool {
+	of(l.img, func(lo, hi uint64, mode cpu.Mode, r *stackwalk.Rule) bool {
 		l.put(span{lo, hi, l.number(r, unwind.MethodSigframe.String()), mode})
 		return l.ctx.Err() == nil
 	})
@@ -32,7 +33,7 @@ func (l *lister) put(s span) {
 	var with []span
 	for ; to < len(l.spans) && l.spans[to].lo < s.hi; to++ {
 		old := l.spans[to]
-		if r := &l.out.Rules[old.rule]; r.Flags&unwind.SignalFrame != 0 && r.Source != l.out.Rules[s.rule].Source {
+		if r := &l.out.Rules[old.rule]; r.Flags&stackwalk.SignalFrame != 0 && r.Source != l.out.Rules[s.rule].Source {
 			return
 		}
 		if old.lo < s.lo {

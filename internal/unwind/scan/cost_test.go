@@ -6,10 +6,10 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // dear is a CallGraph whose answers cost a tenth of a walk each.
@@ -18,9 +18,9 @@ type dear struct {
 	asked *int
 }
 
-func (d dear) Reaches(*target.Snapshot, uint64, cpu.Mode, uint64) (unwind.Answer, bool, uint64) {
+func (d dear) Reaches(*target.Snapshot, uint64, cpu.Mode, uint64) (stackwalk.Answer, bool, uint64) {
 	*d.asked++
-	return unwind.No, true, unwind.MaxCost / 10
+	return stackwalk.No, true, stackwalk.MaxCost / 10
 }
 
 // TestCostOfAScan: the return addresses of a stack are asked about until the walk has cost
@@ -31,9 +31,9 @@ func TestCostOfAScan(t *testing.T) {
 	s := captured.State(capture(a, synth.Stack(a).Words(words...).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt + 0x310, "sp": stackAt}), false)
 	asked := 0
-	var out unwind.Caller
+	var out stackwalk.Caller
 	New(dear{asked: &asked}).Step(s, &out)
-	if asked < 10 || asked > 12 || s.Cost <= unwind.MaxCost {
+	if asked < 10 || asked > 12 || s.Cost <= stackwalk.MaxCost {
 		t.Errorf("%d questions, the walk has cost %d", asked, s.Cost)
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
 // callees is how many bytes from SP on belong to the functions that a frame calls: o32 has 16 for their arguments in each frame
 // that calls (System V ABI, MIPS supplement, "The Stack Frame").
-func callees(s *unwind.State) uint64 {
+func callees(s *stackwalk.State) uint64 {
 	if s.Snapshot.Arch.ABI != "o32" || !s.Module.Hollow() {
 		return 0
 	}
@@ -23,7 +24,7 @@ func callees(s *unwind.State) uint64 {
 //	    ra   h.slot                       gp   h.slot - 1 or 2 words
 //	SP: 16 bytes of arguments             fp
 //	    gp                                ra   h.slot
-func keepsGlobal(s *unwind.State, h *hit) bool {
+func keepsGlobal(s *stackwalk.State, h *hit) bool {
 	arch := s.Snapshot.Arch
 	if arch.ELF.Machine != emMIPS || s.Thread == nil {
 		return false
@@ -64,21 +65,21 @@ const maxLeads = 8
 // stack is overwritten further out:
 //
 //	40be28 in msort ─► 40c404 in qsort, whose caller lies at 112 above the frame pointer of msort's frame: 27242280
-func (f Source) leadsOn(s *unwind.State, raw, sp uint64) unwind.Answer {
+func (f Source) leadsOn(s *stackwalk.State, raw, sp uint64) stackwalk.Answer {
 	arch := s.Snapshot.Arch
 	rule := f.tableRule(s, raw)
-	if rule == nil || rule.CFA.Kind != unwind.RegPlus || rule.CFA.Base != arch.SP || rule.RA.Kind != unwind.AtCFA {
-		return unwind.Unknown
+	if rule == nil || rule.CFA.Kind != stackwalk.RegPlus || rule.CFA.Base != arch.SP || rule.RA.Kind != stackwalk.AtCFA {
+		return stackwalk.Unknown
 	}
 	slot, size := sp+uint64(rule.CFA.Off+rule.RA.Off), uint64(arch.RegSize)
 	for saved := range 1 + registerArguments {
 		word, ok := s.Snapshot.Memory.Uint(slot, arch.RegSize)
 		if !ok || word == 0 {
-			return unwind.Unknown
+			return stackwalk.Unknown
 		}
 		if _, k := f.classify(s, word, slot+size); k != other {
 			if saved > 0 {
-				return unwind.Unknown
+				return stackwalk.Unknown
 			}
 			var regs cpu.Registers
 			regs.Set(arch.SP, sp)
@@ -86,18 +87,18 @@ func (f Source) leadsOn(s *unwind.State, raw, sp uint64) unwind.Answer {
 		}
 		slot += size
 	}
-	return unwind.No
+	return stackwalk.No
 }
 
 // inCode tells whether a return address lies behind code. A program's first function may have no name.
-func inCode(s *unwind.State, raw uint64) bool {
+func inCode(s *stackwalk.State, raw uint64) bool {
 	pc, _ := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	m, ok := s.Snapshot.ModuleAt(pc - 1)
 	return ok && (m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc-1)&m.Image.Arch.AddrMask()))
 }
 
 // goesOn tells whether a frame's callers lie in code as far as tables lead, by the rule of the frame.
-func (f Source) goesOn(s *unwind.State, rule *unwind.Rule, regs *cpu.Registers) unwind.Answer {
+func (f Source) goesOn(s *stackwalk.State, rule *stackwalk.Rule, regs *cpu.Registers) stackwalk.Answer {
 	for n := range maxLeads {
 		var out cpu.Registers
 		res, oc := evaluate.Rule(s.Snapshot.Arch, rule, regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &out)
@@ -105,35 +106,35 @@ func (f Source) goesOn(s *unwind.State, rule *unwind.Rule, regs *cpu.Registers) 
 			return proven(n)
 		}
 		if _, k := f.classify(s, res.PC, res.CFA); k == other && !inCode(s, res.PC) {
-			return unwind.No
+			return stackwalk.No
 		}
 		if rule = f.tableRule(s, res.PC); rule == nil {
 			return proven(n)
 		}
 		regs = &out
 	}
-	return unwind.Yes
+	return stackwalk.Yes
 }
 
 // proven tells what it says that tables lead over so many callers: to one, any word of a stale frame does.
-func proven(callers int) unwind.Answer {
+func proven(callers int) stackwalk.Answer {
 	if callers > 1 {
-		return unwind.Yes
+		return stackwalk.Yes
 	}
-	return unwind.Unknown
+	return stackwalk.Unknown
 }
 
 // tableRule is the rule that tables have for a return address into a binary that is not at hand, nil for none.
-func (f Source) tableRule(s *unwind.State, raw uint64) *unwind.Rule {
+func (f Source) tableRule(s *stackwalk.State, raw uint64) *stackwalk.Rule {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	m, _ := s.Snapshot.ModuleAt(pc - 1)
 	if f.tables == nil || !m.Hollow() {
 		return nil
 	}
 	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
-	rule := new(unwind.Rule)
+	rule := new(stackwalk.Rule)
 	rule.Reset()
-	if f.tables.Rule(&unwind.Query{Image: m.Image, Arch: m.Image.Arch, PC: at - 1, Resume: at, Mode: mode}, rule) != unwind.Found {
+	if f.tables.Rule(&stackwalk.Query{Image: m.Image, Arch: m.Image.Arch, PC: at - 1, Resume: at, Mode: mode}, rule) != unwind.Found {
 		return nil
 	}
 	return rule
@@ -147,7 +148,7 @@ func (f Source) tableRule(s *unwind.State, raw uint64) *unwind.Rule {
 //	addiu sp,sp,0x508
 //	…
 //	PC
-func (f Source) inView(s *unwind.State, sp uint64) (h hit) {
+func (f Source) inView(s *stackwalk.State, sp uint64) (h hit) {
 	if !s.Exact || s.Snapshot.Arch.LR == cpu.NoReg || !s.Module.Hollow() || s.Module.Image.Arch.Decoder == nil {
 		return h
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/cpu/riscv"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -22,7 +23,7 @@ func archOf(t testing.TB, all []*cpu.Arch, name, abi string) *cpu.Arch {
 }
 
 // hidden is a stopped program whose binary is not at hand, with PC in the function at 0x100 and some code at 0x140.
-func hidden(a *cpu.Arch, named, exact bool, code string, words ...uint64) *unwind.State {
+func hidden(a *cpu.Arch, named, exact bool, code string, words ...uint64) *stackwalk.State {
 	snap := synth.Capture(a, nil, synth.Stack(a).Words(words...).Place(stackAt))
 	segs := image.Segments{{Size: 0x140, Exec: true}, {Addr: 0x140, Size: uint64(len(code)), Data: []byte(code), Exec: true}, {Addr: 0x180, Size: 0xe80, Exec: true}}
 	img := image.New(image.Header{Arch: a, Segments: segs}, symbolFile{named: named})
@@ -64,8 +65,8 @@ func TestGlobalPointer(t *testing.T) {
 	}
 }
 
-func steps(s *unwind.State, f Source) uint64 {
-	var got unwind.Caller
+func steps(s *stackwalk.State, f Source) uint64 {
+	var got stackwalk.Caller
 	if f.Step(s, &got) != unwind.Found {
 		return 0
 	}
@@ -77,9 +78,9 @@ type sized struct{}
 
 func (sized) Method() unwind.Method { return unwind.MethodCFI }
 
-func (sized) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: q.Arch.SP, Off: 16}
-	out.RA = unwind.RegRule{Kind: unwind.AtCFA, Off: -8}
+func (sized) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
+	out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: q.Arch.SP, Off: 16}
+	out.RA = stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -8}
 	return unwind.Found
 }
 

@@ -1,6 +1,8 @@
 package scan
 
-import "github.com/backsight/backsight/unwind"
+import (
+	"github.com/backsight/backsight/internal/stackwalk"
+)
 
 const (
 	// ownCode is how far behind PC, or ahead of it, a return address must lie
@@ -16,7 +18,7 @@ const (
 // holds where that call returned to, a place in the function itself: such a value
 // would give the function as its own caller. So without proof by the call's target
 // only one that lies well away from PC counts, or in another function as symbols have it.
-func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
+func (f Source) link(s *stackwalk.State, sp uint64, out *stackwalk.Caller) bool {
 	arch := s.Snapshot.Arch
 	raw, ok := s.Regs.Lookup(arch.LR)
 	if !ok {
@@ -27,12 +29,12 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	}
 	switch f.reaches(s, &site, kind) {
-	case unwind.No:
+	case stackwalk.No:
 		return false
-	case unwind.Unknown:
+	case stackwalk.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
 		if near := pc-s.PC+ownCode < 2*ownCode; near || s.Module.Hollow() {
-			if same := sameFunction(s, pc); same == unwind.Yes || near && same == unwind.Unknown {
+			if same := sameFunction(s, pc); same == stackwalk.Yes || near && same == stackwalk.Unknown {
 				return false
 			}
 		}
@@ -42,7 +44,7 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		f.found(s, h, out)
 		return true
 	}
-	*out = unwind.Caller{}
+	*out = stackwalk.Caller{}
 	if s.AtVector() { // no instruction has run since the interrupted one
 		out.Regs = *s.Regs
 		out.Regs.Forget(arch.LR)
@@ -53,7 +55,7 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 }
 
 // saved finds the slot where the frame's prologue put LR, if it has already run.
-func (f Source) saved(s *unwind.State, sp, lr uint64) hit {
+func (f Source) saved(s *stackwalk.State, sp, lr uint64) hit {
 	left := maxFrame
 	for slot, raw := range f.words(s, sp, nil) {
 		if raw == lr {

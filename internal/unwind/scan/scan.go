@@ -15,6 +15,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -26,23 +27,23 @@ const maxWords = 8192
 // maxCandidates bounds the return addresses that are looked at closely.
 const maxCandidates = 256
 
-// Source is the unwind.FrameSource of stack scans.
+// Source is the stackwalk.FrameSource of stack scans.
 type Source struct {
-	graph       unwind.CallGraph
-	trampolines []unwind.Trampoline
-	tables      unwind.RuleSource
+	graph       stackwalk.CallGraph
+	trampolines []stackwalk.Trampoline
+	tables      stackwalk.RuleSource
 }
 
-var _ unwind.FrameSource = Source{}
+var _ stackwalk.FrameSource = Source{}
 
 // New returns a source that asks graph, unless nil, where calls go, and accepts
 // return addresses that are trampolines.
-func New(graph unwind.CallGraph, trampolines ...unwind.Trampoline) Source {
+func New(graph stackwalk.CallGraph, trampolines ...stackwalk.Trampoline) Source {
 	return Source{graph: graph, trampolines: trampolines}
 }
 
 // By returns a source that, of return addresses into binaries that are not at hand, takes those from whose frames tables lead on.
-func (f Source) By(tables unwind.RuleSource) Source {
+func (f Source) By(tables stackwalk.RuleSource) Source {
 	f.tables = tables
 	return f
 }
@@ -53,7 +54,7 @@ func (Source) Method() unwind.Method { return unwind.MethodScan }
 // Step finds the caller. Of its registers only PC, SP and maybe FP are known; SP
 // is exact where calls push the return address, else a lower bound, and then the
 // CFA is left unknown.
-func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (f Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
 	if !ok || arch.Decoder == nil { // which words are return addresses, calls tell
@@ -98,7 +99,7 @@ const wordCost = 4
 // search looks for the nearest return address of a call that certainly goes to
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
-func (f Source) search(s *unwind.State, sp uint64) (first hit) {
+func (f Source) search(s *stackwalk.State, sp uint64) (first hit) {
 	candidates, sieve, size := 0, newSieve(s), uint64(s.Snapshot.Arch.RegSize)
 	var last, fits hit // behind a function's last instruction; where a frame keeps the global pointer
 	for slot, raw := range f.words(s, sp, &sieve) {
@@ -111,24 +112,24 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 		if kind == other || kind == atEnd {
 			continue
 		}
-		leads := unwind.Unknown
+		leads := stackwalk.Unknown
 		if kind == returnAddress {
 			leads = f.leadsOn(s, raw, slot+size)
 		}
-		if leads == unwind.No {
+		if leads == stackwalk.No {
 			continue
 		}
 		switch f.reaches(s, &site, kind) {
-		case unwind.Yes:
+		case stackwalk.Yes:
 			if inner := fits.or(first).or(last); kind == trampoline && inner.ok && inner.raw != raw && f.unseen(s, inner.raw) {
 				return inner // of a handler whose code is not at hand, or of what the handler called
 			}
 			return h
-		case unwind.Unknown:
+		case stackwalk.Unknown:
 			if s.IsAbove() { // this far from SP any word may be one
 				break
 			}
-			if first = first.or(h); f.graph == nil || first == h && leads == unwind.Yes {
+			if first = first.or(h); f.graph == nil || first == h && leads == stackwalk.Yes {
 				return first
 			}
 			if !fits.ok && h.slot-first.slot < maxFrame*size && keepsGlobal(s, &h) {
@@ -144,7 +145,7 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 
 // words yields the aligned words of the stack from sp on, with their addresses; but
 // not those that v, unless nil, holds back.
-func (Source) words(s *unwind.State, sp uint64, v *sieve) func(yield func(slot, raw uint64) bool) {
+func (Source) words(s *stackwalk.State, sp uint64, v *sieve) func(yield func(slot, raw uint64) bool) {
 	return func(yield func(slot, raw uint64) bool) {
 		stack := s.Stack
 		if stack.Lo == stack.Hi {
@@ -208,7 +209,7 @@ const (
 )
 
 // classify tells what raw may be, in a slot behind which SP is sp, and which call precedes a return address.
-func (f Source) classify(s *unwind.State, raw, sp uint64) (cpu.CallSite, kind) {
+func (f Source) classify(s *stackwalk.State, raw, sp uint64) (cpu.CallSite, kind) {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	site, a := callsite.Before(s.Snapshot, pc, mode)
 	if a == callsite.Call {
@@ -226,23 +227,23 @@ func (f Source) classify(s *unwind.State, raw, sp uint64) (cpu.CallSite, kind) {
 }
 
 // unseen tells whether what precedes a return address is not at hand.
-func (f Source) unseen(s *unwind.State, raw uint64) bool {
+func (f Source) unseen(s *stackwalk.State, raw uint64) bool {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	_, a := callsite.Before(s.Snapshot, pc, mode)
 	return a == callsite.Missing
 }
 
 // reaches tells whether the call at site can have led to the frame s.
-func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answer {
+func (f Source) reaches(s *stackwalk.State, site *cpu.CallSite, k kind) stackwalk.Answer {
 	if k == trampoline {
-		return unwind.Yes
+		return stackwalk.Yes
 	}
 	if f.graph == nil || !site.Direct || s.AtVector() || s.Exhausted() {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	if m := s.Module; m != nil && m.Image == nil { // a chip's ROM, which is called without stubs
 		if in, ok := s.Snapshot.ModuleAt(site.Target); ok && in == m {
-			return unwind.Yes
+			return stackwalk.Yes
 		}
 	}
 	a, _, cost := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
@@ -251,9 +252,9 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 }
 
 // found fills out for a return address in a slot.
-func (f Source) found(s *unwind.State, h hit, out *unwind.Caller) {
+func (f Source) found(s *stackwalk.State, h hit, out *stackwalk.Caller) {
 	arch := s.Snapshot.Arch
-	*out = unwind.Caller{}
+	*out = stackwalk.Caller{}
 	out.Regs.Set(arch.PC, codeAddress(s, h.raw))
 	sp := (h.slot + uint64(arch.RegSize)) & arch.AddrMask()
 	out.Regs.Set(arch.SP, sp)
@@ -266,7 +267,7 @@ func (f Source) found(s *unwind.State, h hit, out *unwind.Caller) {
 }
 
 // codeAddress is raw without pointer authentication, its ISA mode kept.
-func codeAddress(s *unwind.State, raw uint64) uint64 {
+func codeAddress(s *stackwalk.State, raw uint64) uint64 {
 	raw &= s.Snapshot.Arch.AddrMask()
 	if mask := s.Snapshot.CodeMask; mask != 0 {
 		return target.Unsigned(raw, mask)
@@ -276,7 +277,7 @@ func codeAddress(s *unwind.State, raw uint64) uint64 {
 
 // savedFP is the caller's frame pointer if the return address in slot belongs to
 // a frame record: the record's other word then points further up the stack.
-func savedFP(s *unwind.State, slot uint64) (uint64, bool) {
+func savedFP(s *stackwalk.State, slot uint64) (uint64, bool) {
 	arch := s.Snapshot.Arch
 	if arch.FPChain == nil {
 		return 0, false

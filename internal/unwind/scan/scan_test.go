@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -28,19 +29,19 @@ var arm64Code = append([]byte("\x40\x00\x00\x94"+ // 0: bl 100
 	make([]byte, 0x400)...)
 
 // reach is a CallGraph that knows functions of 256 bytes.
-type reach struct{ unwind.CallGraph }
+type reach struct{ stackwalk.CallGraph }
 
-func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
+func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (stackwalk.Answer, bool, uint64) {
 	if entry&^0xff == pc&^0xff {
-		return unwind.Yes, true, 0
+		return stackwalk.Yes, true, 0
 	}
-	return unwind.No, true, 0
+	return stackwalk.No, true, 0
 }
 
 func (reach) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
 
-func (reach) OneFunction(*target.Module, uint64, uint64, cpu.Mode) unwind.Answer {
-	return unwind.Unknown
+func (reach) OneFunction(*target.Module, uint64, uint64, cpu.Mode) stackwalk.Answer {
+	return stackwalk.Unknown
 }
 
 func (reach) StartsFunction(*target.Module, uint64, cpu.Mode, cpu.CallSite) bool { return false }
@@ -48,8 +49,8 @@ func (reach) StartsFunction(*target.Module, uint64, cpu.Mode, cpu.CallSite) bool
 func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool    { return false }
 func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
 
-func (reach) LeavesException(*target.Module, uint64, cpu.Mode) unwind.Answer {
-	return unwind.Unknown
+func (reach) LeavesException(*target.Module, uint64, cpu.Mode) stackwalk.Answer {
+	return stackwalk.Unknown
 }
 
 func (reach) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
@@ -64,7 +65,7 @@ func TestNearestReturnAddress(t *testing.T) {
 	a := arm64.Archs()[0]
 	for _, c := range []struct {
 		name  string
-		flow  unwind.CallGraph
+		flow  stackwalk.CallGraph
 		pc    uint64
 		words []uint64
 		slot  int // of the return address, -1: none
@@ -80,7 +81,7 @@ func TestNearestReturnAddress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := captured.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
 				synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt}), false)
-			var got unwind.Caller
+			var got stackwalk.Caller
 			v := New(c.flow).Step(s, &got)
 			if c.slot < 0 {
 				if v != unwind.NotCovered {
@@ -111,7 +112,7 @@ func TestPushedReturnAddress(t *testing.T) {
 		Label("outer").Words(0, 0).Place(stackAt)
 	snap := synth.Capture(a, []*target.Module{synth.Module(a, codeAt, code)}, stack)
 	s := captured.State(snap, synth.Regs(a, map[string]uint64{"rip": codeAt + 1, "rsp": stackAt, "rbx": 3}), true)
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := New(nil).Step(s, &got); v != unwind.Found {
 		t.Fatal(v)
 	}
@@ -133,7 +134,7 @@ func TestNoFrameRecord(t *testing.T) {
 	for _, fp := range []uint64{0, stackAt, stackAt + 9, stackAt + 0x8000} {
 		snap := synth.Capture(a, []*target.Module{synth.Module(a, codeAt, code)}, synth.Stack(a).Words(fp, codeAt+2, 0, 0).Place(stackAt))
 		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := New(nil).Step(s, &got); v != unwind.Found || got.Regs.Known.Has(a.FP) {
 			t.Errorf("%#x: %v, frame pointer known: %v", fp, v, got.Regs.Known.Has(a.FP))
 		}
@@ -144,7 +145,7 @@ func TestLinkRegister(t *testing.T) {
 	a := arm64.Archs()[0]
 	for _, c := range []struct {
 		name   string
-		flow   unwind.CallGraph
+		flow   stackwalk.CallGraph
 		pc, lr uint64
 		exact  bool
 		words  []uint64
@@ -161,7 +162,7 @@ func TestLinkRegister(t *testing.T) {
 	} {
 		s := captured.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
 			synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt, "lr": c.lr}), c.exact)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := New(c.flow).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != c.want || got.Regs.Val[a.SP] != c.sp {
 			t.Errorf("%s: %v, pc %#x sp %#x, want %#x %#x", c.name, v, got.Regs.Val[a.PC], got.Regs.Val[a.SP], c.want, c.sp)
 		}
@@ -171,14 +172,14 @@ func TestLinkRegister(t *testing.T) {
 // handlerReturn is a trampoline at one address.
 type handlerReturn uint64
 
-func (h handlerReturn) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == uint64(h) }
+func (h handlerReturn) At(_ *stackwalk.State, pc uint64, _ cpu.Mode) bool { return pc == uint64(h) }
 
 // A handler's return address is that of a trampoline, which no call stands before.
 func TestTrampoline(t *testing.T) {
 	a := arm64.Archs()[0]
 	s := captured.State(capture(a, synth.Stack(a).Words(1, farAt, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := New(nil, handlerReturn(farAt)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != farAt {
 		t.Errorf("%v, pc %#x", v, got.Regs.Val[a.PC])
 	}
@@ -190,7 +191,7 @@ func TestSignedReturnAddress(t *testing.T) {
 	snap := capture(a, synth.Stack(a).Words(1, 0x2a<<48|(codeAt+4)).Place(stackAt))
 	snap.CodeMask = 1<<48 - 1
 	s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := New(nil).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != codeAt+4 {
 		t.Errorf("%v, pc %#x", v, got.Regs.Val[a.PC])
 	}
@@ -204,7 +205,7 @@ func TestSearchIsBounded(t *testing.T) {
 	}{{maxWords - 1, unwind.Found}, {maxWords, unwind.NotCovered}} {
 		s := captured.State(capture(a, synth.Stack(a).Zero(8*c.words).Word(codeAt+4).Place(stackAt)),
 			synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
-		if v := New(nil).Step(s, new(unwind.Caller)); v != c.want {
+		if v := New(nil).Step(s, new(stackwalk.Caller)); v != c.want {
 			t.Errorf("%d words: %v", c.words, v)
 		}
 	}
@@ -214,8 +215,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	a := arm64.Archs()[0]
 	s := captured.State(capture(a, synth.Stack(a).Words(1, 2, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt + 0x110, "sp": stackAt}), false)
-	var source unwind.FrameSource = New(reach{})
-	out := new(unwind.Caller)
+	var source stackwalk.FrameSource = New(reach{})
+	out := new(stackwalk.Caller)
 	if n := testing.AllocsPerRun(100, func() { source.Step(s, out) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -235,7 +236,7 @@ func FuzzStep(f *testing.F) {
 		regs.Set(a.PC, codeAt)
 		regs.Set(a.SP, sp)
 		regs.Set(a.LR, lr)
-		var out unwind.Caller
+		var out stackwalk.Caller
 		if New(nil).Step(captured.State(snap, &regs, exact), &out) == unwind.Found && out.Regs.Val[a.SP] < sp&a.AddrMask() {
 			t.Error("the stack pointer falls")
 		}
@@ -248,7 +249,7 @@ func TestVector(t *testing.T) {
 	a := arm64.Archs()[0]
 	s := captured.State(capture(a, synth.Stack(a).Zero(64).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": farAt + 0x310, "sp": stackAt, "x30": codeAt + 8, "x29": stackAt + 32, "x19": 7}), true)
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := New(reach{}).Step(s, &got); v != unwind.NotCovered {
 		t.Errorf("a function that this call does not go to: %v, %#x", v, got.Regs.Val[a.PC])
 	}

@@ -1,8 +1,8 @@
 package scan
 
 import (
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // sieve lets through the words that may be code addresses: all that lie in modules
@@ -22,7 +22,7 @@ const (
 	pieces     = 1024
 )
 
-func newSieve(s *unwind.State) (v sieve) {
+func newSieve(s *stackwalk.State) (v sieve) {
 	snap := s.Snapshot
 	v.lo, v.mask = ^uint64(0), codeAddress(s, ^uint64(0))
 	if snap.Arch.Micro() {

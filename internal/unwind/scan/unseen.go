@@ -2,8 +2,8 @@ package scan
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Of a binary whose code is not at hand a symbol file may name the functions, or a capture may say where code was mapped.
@@ -39,26 +39,26 @@ func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) kind {
 
 // atUnseen tells whether the frame of a trampoline whose code is not at hand lies at sp, where a word pc leads to. Where the code
 // of the frame in front is at hand, that leads to the trampoline without a search.
-func atUnseen(t unwind.Trampoline, s *unwind.State, pc, sp uint64) bool {
+func atUnseen(t stackwalk.Trampoline, s *stackwalk.State, pc, sp uint64) bool {
 	if s.Module != nil && !s.Module.Hollow() {
 		return false
 	}
-	u, ok := t.(unwind.Unseen)
+	u, ok := t.(stackwalk.Unseen)
 	return ok && u.Unseen(s, pc, sp)
 }
 
 // sameFunction tells whether symbols say that a target address lies in the function that the frame is in.
-func sameFunction(s *unwind.State, pc uint64) unwind.Answer {
+func sameFunction(s *stackwalk.State, pc uint64) stackwalk.Answer {
 	if s.Module == nil || s.Module.Image == nil || !s.Module.Contains(pc) {
-		return unwind.Unknown
+		return stackwalk.Unknown
 	}
 	own, ok := s.Module.Image.Symbols.At(s.Module.ToImage(s.Site) & s.Module.Image.Arch.AddrMask())
 	other, named := s.Module.Image.Symbols.At((s.Module.ToImage(pc) - 1) & s.Module.Image.Arch.AddrMask())
 	switch {
 	case !ok || !named || own.Addr == other.Addr && own.Size == 0:
-		return unwind.Unknown
+		return stackwalk.Unknown
 	case own.Addr == other.Addr:
-		return unwind.Yes
+		return stackwalk.Yes
 	}
-	return unwind.No
+	return stackwalk.No
 }

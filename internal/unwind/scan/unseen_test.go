@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/arm64"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -59,7 +60,7 @@ func TestUnseen(t *testing.T) {
 		{"nothing", true, codeAt + 0x10, 0, []uint64{codeAt + 0x2c0, 7}, 0},
 	} {
 		s := captured.State(blind(c.named, c.words...), synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt, "lr": c.lr}), true)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		v := New(reach{}).Step(s, &got)
 		if pc := got.Regs.Val[a.PC]; v == unwind.Found && pc != c.want || v != unwind.Found && c.want != 0 {
 			t.Errorf("%s: %v %#x, want %#x", c.name, v, pc, c.want)
@@ -73,7 +74,7 @@ func TestHandler(t *testing.T) {
 	a := arm64.Archs()[0]
 	for _, c := range []struct{ word, want uint64 }{{codeAt + 0x124, codeAt + 0x124}, {codeAt + 0x200, codeAt + 0x200}, {codeAt + 0x2c0, codeAt + 0x2d0}} {
 		s := captured.State(blind(true, c.word, codeAt+0x2d0), synth.Regs(a, map[string]uint64{"pc": codeAt + 0x10, "sp": stackAt, "lr": 0}), false)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := New(reach{}, handlerReturn(codeAt+0x2d0)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != c.want {
 			t.Errorf("%#x: %v %#x", c.word, v, got.Regs.Val[a.PC])
 		}
@@ -83,9 +84,9 @@ func TestHandler(t *testing.T) {
 // marked is a trampoline whose code nobody sees, at an address, with its frame at a stack pointer.
 type marked struct{ pc, sp uint64 }
 
-func (marked) At(*unwind.State, uint64, cpu.Mode) bool { return false }
+func (marked) At(*stackwalk.State, uint64, cpu.Mode) bool { return false }
 
-func (m marked) Unseen(_ *unwind.State, pc, sp uint64) bool { return pc == m.pc && sp == m.sp }
+func (m marked) Unseen(_ *stackwalk.State, pc, sp uint64) bool { return pc == m.pc && sp == m.sp }
 
 // TestUnseenTrampoline: a trampoline is what its frame behind the word says, where the word lies and in the link register, which
 // older copies on the stack do not move.
@@ -96,7 +97,7 @@ func TestUnseenTrampoline(t *testing.T) {
 		lr, frame, sp uint64
 	}{{0, stackAt + 24, stackAt + 24}, {at, stackAt, stackAt}} {
 		s := captured.State(blind(true, codeAt+0x300, at, at), synth.Regs(a, map[string]uint64{"pc": codeAt + 0x10, "sp": stackAt, "lr": c.lr}), true)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		v := New(reach{}, marked{at, c.frame}).Step(s, &got)
 		if v != unwind.Found || got.Regs.Val[a.PC] != at || got.Regs.Val[a.SP] != c.sp {
 			t.Errorf("LR %#x: %v %#x, SP %#x", c.lr, v, got.Regs.Val[a.PC], got.Regs.Val[a.SP])

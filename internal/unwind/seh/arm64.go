@@ -5,6 +5,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -126,7 +127,7 @@ func (fr *frame) left(at int) sequence {
 func (u *undoing) undo(s sequence) unwind.Verdict {
 	arch := u.q.Arch
 	next := uint8(0) // pairs whose place the step behind tells
-	u.out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
+	u.out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
 	for i := range s {
 		t := &s[i]
 		switch t.op {
@@ -149,7 +150,7 @@ func (u *undoing) undo(s sequence) unwind.Verdict {
 			u.saved(t.first, 1, t.off)
 			u.saved(numberLR, 1, t.off+8)
 		case opSign:
-			u.out.Flags |= unwind.SignedRA
+			u.out.Flags |= stackwalk.SignedRA
 		case opMachineFrame:
 			u.interrupted(0, 8)
 			return unwind.Found
@@ -172,7 +173,7 @@ func (u *undoing) saved(first, count uint8, at int64) {
 	for n := first; n < first+count; n++ {
 		switch r, _ := u.q.Arch.RegByDWARF(uint64(n)); {
 		case n == numberLR:
-			u.out.RA = unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + at}
+			u.out.RA = stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + at}
 		case n >= firstSaved && n < numberLR:
 			u.restore(r, at)
 		}
@@ -182,10 +183,10 @@ func (u *undoing) saved(first, count uint8, at int64) {
 
 // interrupted is a frame out of which the interrupted stack pointer and PC are read.
 func (u *undoing) interrupted(sp, pc int64) {
-	at := func(off int64) unwind.RegRule {
-		return unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + off}
+	at := func(off int64) stackwalk.RegRule {
+		return stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + off}
 	}
-	u.out.Flags |= unwind.SignalFrame
+	u.out.Flags |= stackwalk.SignalFrame
 	u.out.CFA, u.out.RA = at(sp), at(pc)
 }
 

@@ -7,13 +7,14 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-var _ unwind.Explainer = Source{}
+var _ stackwalk.Explainer = Source{}
 
 // Notes tell the entry of a place, and what it says of prologue and epilogues, in the words of the specifications.
-func (Source) Notes(q *unwind.Query) []string {
+func (Source) Notes(q *stackwalk.Query) []string {
 	f, ok := pdata.Find(q.Image, q.PC)
 	if !ok {
 		return nil
@@ -29,7 +30,7 @@ func (Source) Notes(q *unwind.Query) []string {
 	return append([]string{head}, arm64Notes(q, &f)...)
 }
 
-func x64Notes(q *unwind.Query, f *pdata.Function) (lines []string) {
+func x64Notes(q *stackwalk.Query, f *pdata.Function) (lines []string) {
 	info := pdata.UnwindInfoAt(q.Image, f.Info)
 	line := fmt.Sprintf("version %d, prologue of %d bytes", info.Version, info.Prologue)
 	if info.FrameReg != 0 {
@@ -47,7 +48,7 @@ func x64Notes(q *unwind.Query, f *pdata.Function) (lines []string) {
 }
 
 // handler tells the function that handles exceptions, if there is one.
-func handler(q *unwind.Query, rva uint32) []string {
+func handler(q *stackwalk.Query, rva uint32) []string {
 	if rva == 0 {
 		return nil
 	}
@@ -68,7 +69,7 @@ func (c *code) text(info *pdata.UnwindInfo) string {
 	return fmt.Sprintf("0x%02X: ", c.offset) + text
 }
 
-func arm64Notes(q *unwind.Query, f *pdata.Function) []string {
+func arm64Notes(q *stackwalk.Query, f *pdata.Function) []string {
 	fr, kind, v := readFrame(q.Image, f.Info)
 	if v != unwind.Found {
 		return []string{kind + ": " + v.String()}

@@ -12,22 +12,23 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source implements unwind.RuleSource. It has no state of its own.
+// Source implements stackwalk.RuleSource. It has no state of its own.
 type Source struct{}
 
-var _ unwind.RuleSource = Source{}
+var _ stackwalk.RuleSource = Source{}
 
 // Method is MethodCFI.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool { return img.Table(image.RuntimeFunctions).Size != 0 }
 
 // Rule reads the entry that covers q.PC. There is one answer per place.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 || !(Source{}).Knows(q.Image) {
 		return unwind.NotCovered
 	}
@@ -43,7 +44,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if f.Entry == outermost(q.Image) {
 		return unwind.EndOfStack
 	}
-	out.Start, out.Flags = f.Entry, out.Flags|unwind.StartStated
+	out.Start, out.Flags = f.Entry, out.Flags|stackwalk.StartStated
 	if q.Arch.CallPushesRA {
 		return u.x64(&f)
 	}
@@ -62,8 +63,8 @@ func outermost(img *image.Image) uint64 {
 
 // undoing makes the rule of a place by undoing what a prologue did, or by doing what is left of an epilogue.
 type undoing struct {
-	q   *unwind.Query
-	out *unwind.Rule
+	q   *stackwalk.Query
+	out *stackwalk.Rule
 	// The stack pointer, as far as it was undone: what register base holds at the place, plus off.
 	base cpu.Reg
 	off  int64
@@ -76,7 +77,7 @@ func (u *undoing) restore(r cpu.Reg, at int64) {
 
 // restoreAt says that a register lies at an offset from what another holds. Of several words the last one told counts.
 func (u *undoing) restoreAt(r, base cpu.Reg, off int64) {
-	rule := unwind.RegRule{Kind: unwind.AtReg, Reg: r, Base: base, Off: off}
+	rule := stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: r, Base: base, Off: off}
 	for i := range u.out.N {
 		if u.out.Regs[i].Reg == r {
 			u.out.Regs[i] = rule
@@ -89,10 +90,10 @@ func (u *undoing) restoreAt(r, base cpu.Reg, off int64) {
 // finish sets the CFA to bytes above the stack pointer, and says the registers by the CFA where that is known by the same register.
 func (u *undoing) finish(above int64) {
 	u.off += above
-	u.out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: u.base, Off: u.off}
-	byCFA := func(r *unwind.RegRule) {
-		if r.Kind == unwind.AtReg && r.Base == u.base {
-			r.Kind, r.Base, r.Off = unwind.AtCFA, cpu.NoReg, r.Off-u.off
+	u.out.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: u.base, Off: u.off}
+	byCFA := func(r *stackwalk.RegRule) {
+		if r.Kind == stackwalk.AtReg && r.Base == u.base {
+			r.Kind, r.Base, r.Off = stackwalk.AtCFA, cpu.NoReg, r.Off-u.off
 		}
 	}
 	byCFA(&u.out.RA)
@@ -104,6 +105,6 @@ func (u *undoing) finish(above int64) {
 // returned is the state at a function's first instruction on x64, or at its return.
 func (u *undoing) returned() {
 	word := int64(u.q.Arch.RegSize)
-	u.out.RA = unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off}
+	u.out.RA = stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off}
 	u.finish(word)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -37,20 +38,20 @@ func program(arch *cpu.Arch, code, info []byte, entries ...entry) *image.Image {
 
 // rule is the rule at an offset in the code, "" where there is none. A minus before the offset asks for the place behind a call.
 func rule(img *image.Image, at int64) string {
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: uint64(textAt + at), Resume: uint64(textAt + at), Exact: at >= 0}
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: uint64(textAt + at), Resume: uint64(textAt + at), Exact: at >= 0}
 	if at < 0 {
 		q.Resume = uint64(textAt - at)
 		q.PC = q.Resume - 1
 	}
-	var r unwind.Rule
+	var r stackwalk.Rule
 	if v := (Source{}).Rule(&q, &r); v != unwind.Found {
 		return v.String()
 	}
 	s := r.Format(img.Arch)
-	if r.Flags&unwind.SignalFrame != 0 {
+	if r.Flags&stackwalk.SignalFrame != 0 {
 		s += " interrupted"
 	}
-	if r.Flags&unwind.SignedRA != 0 {
+	if r.Flags&stackwalk.SignedRA != 0 {
 		s += " signed"
 	}
 	return s
@@ -246,7 +247,7 @@ func TestRows(t *testing.T) {
 	img := program(x64, code, []byte{1, 5, 2, 0, 5, 0x32, 1, 0x30}, entry{0x1000, 0x1010, infoAt}, entry{0x1008, 0x1014, infoAt})
 	var got []string
 	next := uint64(textAt)
-	Source{}.Rows(img, func(lo, hi uint64, r *unwind.Rule) bool {
+	Source{}.Rows(img, func(lo, hi uint64, r *stackwalk.Rule) bool {
 		if lo != next || r.Format(img.Arch) != rule(img, int64(lo-textAt)) {
 			t.Errorf("%#x to %#x: %s, want %s", lo, hi, r.Format(img.Arch), rule(img, int64(lo-textAt)))
 		}
@@ -258,7 +259,7 @@ func TestRows(t *testing.T) {
 	}
 	arm := program(a64, nil, nil, entry{0x1000, 1 | 12<<2 | 3<<21 | 2<<23})
 	rows := 0
-	Source{}.Rows(arm, func(lo, hi uint64, _ *unwind.Rule) bool {
+	Source{}.Rows(arm, func(lo, hi uint64, _ *stackwalk.Rule) bool {
 		rows++
 		return hi == lo+4 && rows < 8
 	})
@@ -270,7 +271,7 @@ func TestRows(t *testing.T) {
 // TestNotes: explanations are in the specifications' words.
 func TestNotes(t *testing.T) {
 	notes := func(img *image.Image) string {
-		return strings.Join(Source{}.Notes(&unwind.Query{Image: img, Arch: img.Arch, PC: textAt + 4}), "\n")
+		return strings.Join(Source{}.Notes(&stackwalk.Query{Image: img, Arch: img.Arch, PC: textAt + 4}), "\n")
 	}
 	want := "entry 0x0000000140001000 to 0x0000000140001024\nversion 1, prologue of 5 bytes\n0x05: ALLOC_SMALL size=32\n0x01: PUSH_NONVOL reg=RBX"
 	if got := notes(program(x64, nil, []byte{1, 5, 2, 0, 5, 0x32, 1, 0x30}, entry{0x1000, 0x1024, infoAt})); got != want {
@@ -296,6 +297,6 @@ func FuzzRule(f *testing.F) {
 		}
 		rule(img, int64(at))
 		rule(img, -int64(at)-1)
-		Source{}.Notes(&unwind.Query{Image: img, Arch: img.Arch, PC: textAt + uint64(at)})
+		Source{}.Notes(&stackwalk.Query{Image: img, Arch: img.Arch, PC: textAt + uint64(at)})
 	})
 }

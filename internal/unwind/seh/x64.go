@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/pdata"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -146,9 +147,9 @@ func readCode(r *bin.Reader) (c code, v unwind.Verdict) {
 // machineFrame is what the processor pushed when it interrupted a program: RIP, CS, EFLAGS, RSP, SS, behind an error code or none.
 func (u *undoing) machineFrame(errorCode int64) {
 	const rip, rsp = 0, 24
-	at := func(off int64) unwind.RegRule {
-		return unwind.RegRule{Kind: unwind.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + errorCode + off}
+	at := func(off int64) stackwalk.RegRule {
+		return stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: cpu.NoReg, Base: u.base, Off: u.off + errorCode + off}
 	}
-	u.out.Flags |= unwind.SignalFrame
+	u.out.Flags |= stackwalk.SignalFrame
 	u.out.RA, u.out.CFA = at(rip), at(rsp)
 }

@@ -15,21 +15,22 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 	"github.com/backsight/backsight/unwind/rule"
 )
 
-// Source implements unwind.RuleSource.
+// Source implements stackwalk.RuleSource.
 type Source struct{}
 
 // Method is MethodCFI: the tables state what the compiler's tables would.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool { return len(tableOf(img).functions) > 0 }
 
 // Rule finds the row that covers q.PC. There is one answer per place.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 {
 		return unwind.NotCovered
 	}
@@ -46,9 +47,9 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if v != unwind.Found {
 		return v
 	}
-	out.Start, out.Flags = f.start, unwind.StartStated
+	out.Start, out.Flags = f.start, stackwalk.StartStated
 	if f.info&infoSignal != 0 && t.version >= 3 {
-		out.Flags |= unwind.SignalFrame
+		out.Flags |= stackwalk.SignalFrame
 	}
 	return t.rule(&row, &f, q.Arch, out)
 }
@@ -198,7 +199,7 @@ func (t *table) find(f *function, at uint64) (found row, v unwind.Verdict) {
 }
 
 // rule is what a row says. A row without words is that of an outermost frame.
-func (t *table) rule(w *row, f *function, arch *cpu.Arch, out *unwind.Rule) unwind.Verdict {
+func (t *table) rule(w *row, f *function, arch *cpu.Arch, out *stackwalk.Rule) unwind.Verdict {
 	if w.n == 0 {
 		return unwind.EndOfStack
 	}
@@ -228,7 +229,7 @@ func (t *table) rule(w *row, f *function, arch *cpu.Arch, out *unwind.Rule) unwi
 }
 
 // plain reads the words of a default descriptor: the CFA from SP or FP, then the places of what varies, from the CFA.
-func (w *row) plain(fixedRA bool, arch *cpu.Arch, out *unwind.Rule, fp *rule.Register) {
+func (w *row) plain(fixedRA bool, arch *cpu.Arch, out *stackwalk.Rule, fp *rule.Register) {
 	out.CFA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: arch.FP, Off: w.words[0]}
 	if w.info&1 != 0 {
 		out.CFA.Base = arch.SP
@@ -245,7 +246,7 @@ func (w *row) plain(fixedRA bool, arch *cpu.Arch, out *unwind.Rule, fp *rule.Reg
 
 // flexible reads the words of a flexible descriptor: pairs for CFA, return address and frame pointer, of a control word, which has a
 // register's number above three bits, and an offset. A control word of 0 stands alone, and says nothing.
-func (w *row) flexible(arch *cpu.Arch, out *unwind.Rule, fp *rule.Register) bool {
+func (w *row) flexible(arch *cpu.Arch, out *stackwalk.Rule, fp *rule.Register) bool {
 	const byRegister, loads = 1, 2
 	words := w.words[:w.n]
 	for i, to := range [...]*rule.Register{&out.CFA, &out.RA, fp} {

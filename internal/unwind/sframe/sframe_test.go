@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
 )
@@ -82,12 +83,12 @@ func TestVersion3(t *testing.T) {
 		{arm64, 0x401003, "CFA=sp RA=x30 x29=same"},
 		{arm64, 0x401004, "signed CFA=x29+32 RA=[CFA-24] x29=[CFA-32]"},
 	} {
-		var out unwind.Rule
-		got := Source{}.Rule(&unwind.Query{Image: tt.img, Arch: tt.img.Arch, PC: tt.pc}, &out).String()
+		var out stackwalk.Rule
+		got := Source{}.Rule(&stackwalk.Query{Image: tt.img, Arch: tt.img.Arch, PC: tt.pc}, &out).String()
 		if got == unwind.Found.String() {
 			got = out.Format(tt.img.Arch)
 		}
-		for flag, word := range map[unwind.RuleFlags]string{unwind.SignalFrame: "signal ", unwind.SignedRA: "signed "} {
+		for flag, word := range map[stackwalk.RuleFlags]string{stackwalk.SignalFrame: "signal ", stackwalk.SignedRA: "signed "} {
 			if out.Flags&flag != 0 {
 				got = word + got
 			}
@@ -105,8 +106,8 @@ func TestNotForUs(t *testing.T) {
 		"of AArch64": version3(abiARM64, 0, row), "version 4": bytes.Replace(version3(abiAMD64, -8, row), []byte{0xde, 3}, []byte{0xde, 4}, 1), "empty": nil,
 	} {
 		img := imageOf(t, "x86_64", data)
-		var out unwind.Rule
-		if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: 0x401000}, &out); v != unwind.NotCovered {
+		var out stackwalk.Rule
+		if v := (Source{}).Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: 0x401000}, &out); v != unwind.NotCovered {
 			t.Errorf("%s: %v", name, v)
 		}
 	}
@@ -122,8 +123,8 @@ func FuzzTable(f *testing.F) {
 		for _, name := range []string{"x86_64", "aarch64"} {
 			img := imageOf(t, name, data)
 			for pc := uint64(0x401000); pc < 0x401040; pc++ {
-				var out unwind.Rule
-				if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, &out); v == unwind.Found && out.CFA.Kind == unwind.Unspecified {
+				var out stackwalk.Rule
+				if v := (Source{}).Rule(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}, &out); v == unwind.Found && out.CFA.Kind == stackwalk.Unspecified {
 					t.Fatalf("%s %#x: a rule without a CFA", name, pc)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -56,7 +57,7 @@ func countSignals(snap *target.Snapshot, good func(pc uint64) bool) (n int) {
 	regs := snap.Threads[0].Regs
 	top := regs.Val[a.SP] & a.AddrMask()
 	stack := snap.Memory.RangeAt(top)
-	s := unwind.State{Snapshot: snap, Regs: &regs}
+	s := stackwalk.State{Snapshot: snap, Regs: &regs}
 	tramps := map[uint64]cpu.Mode{}
 	for sp := top; stack.Contains(sp); sp += uint64(a.RegSize) {
 		v, _ := snap.Memory.Uint(sp, a.RegSize)
@@ -67,7 +68,7 @@ func countSignals(snap *target.Snapshot, good func(pc uint64) bool) (n int) {
 	for s.PC, s.Mode = range tramps {
 		for sp := top; stack.Contains(sp); sp += uint64(a.RegSize) {
 			regs.Set(a.SP, sp)
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if (Source{}).Step(&s, &got) != unwind.Found || got.CFA <= sp || !stack.Contains(got.CFA) {
 				continue
 			}

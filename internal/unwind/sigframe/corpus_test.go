@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -48,8 +49,8 @@ func checkSignal(t *testing.T, c *captured.Case, i int) {
 	for stack := snap.Memory.RangeAt(sp); stack.Contains(sp); sp += uint64(a.RegSize) {
 		for mode := range cpu.Mode(2) {
 			regs.Set(a.SP, sp)
-			s := unwind.State{Snapshot: snap, Regs: &regs, PC: tramp, Mode: mode}
-			var got unwind.Caller
+			s := stackwalk.State{Snapshot: snap, Regs: &regs, PC: tramp, Mode: mode}
+			var got stackwalk.Caller
 			if (Source{}).Step(&s, &got) != unwind.Found {
 				continue
 			}

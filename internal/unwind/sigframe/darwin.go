@@ -3,6 +3,7 @@ package sigframe
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -27,7 +28,7 @@ const system = "darwin"
 const sigreturn = 184
 
 // sigtramp tells whether a place is in _sigtramp: by its symbol, or by the code behind the place.
-func sigtramp(s *unwind.State, pc uint64) bool {
+func sigtramp(s *stackwalk.State, pc uint64) bool {
 	m := s.Module
 	if m == nil || !m.Contains(pc) {
 		m, _ = s.Snapshot.ModuleAt(pc)
@@ -139,7 +140,7 @@ const (
 )
 
 // interrupted finds the ucontext above SP, and the registers in it.
-func interrupted(s *unwind.State, sp uint64) (cpu.Registers, unwind.Verdict) {
+func interrupted(s *stackwalk.State, sp uint64) (cpu.Registers, unwind.Verdict) {
 	arch := s.Snapshot.Arch
 	u, layout := ucontextOf(arch), arch.Layouts[cpu.DarwinThread]
 	if u == nil || layout.Size == 0 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/codetest"
@@ -51,7 +52,7 @@ var darwinFrames = []struct {
 var darwinRA = map[string]uint64{"x86_64": 0x400006, "aarch64": 0x400008, "i386": 0x400005}
 
 // darwinState is a frame in _sigtramp whose context holds want.
-func darwinState(t *testing.T, i int, listing string, want *cpu.Registers) *unwind.State {
+func darwinState(t *testing.T, i int, listing string, want *cpu.Registers) *stackwalk.State {
 	f := &darwinFrames[i]
 	img := codetest.Program{CPU: f.cpu, Listing: listing}.Image(t)
 	img.System = system
@@ -82,7 +83,7 @@ func TestSigtramp(t *testing.T) {
 			if !(Source{}).At(s, s.PC, 0) {
 				t.Errorf("%s: _sigtramp is not recognised", f.cpu)
 			}
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(s, &got); v != unwind.Found || got.Regs != want || got.CFA != stackAt+0x700 || !got.Exact {
 				t.Errorf("%s: %v, CFA %#x, registers %x\nwant %x", f.cpu, v, got.CFA, got.Regs, want)
 			}
@@ -103,7 +104,7 @@ func TestNoSigtramp(t *testing.T) {
 	wild.Set(other.Snapshot.Arch.PC, 0x10)
 	wild.Set(other.Snapshot.Arch.SP, 0x20)
 	s := darwinState(t, 0, f.listing, &wild)
-	var got unwind.Caller
+	var got stackwalk.Caller
 	if v := (Source{}).Step(s, &got); v == unwind.Found {
 		t.Errorf("registers %x are taken for those of interrupted code", got.Regs)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Listed calls yield with the rule at each instruction, from lo up to hi, of Linux's signal trampolines in an
@@ -18,7 +18,7 @@ import (
 // The first rule begins a byte early unless a call stands before the trampoline: readers of unwind
 // tables look a return address up by the byte before (glibc's own table of __restore_rt begins a byte
 // early, too).
-func Listed(img *image.Image, yield func(lo, hi uint64, mode cpu.Mode, r *unwind.Rule) bool) {
+func Listed(img *image.Image, yield func(lo, hi uint64, mode cpu.Mode, r *stackwalk.Rule) bool) {
 	layout, ok := img.Arch.Layouts[cpu.LinuxSigcontext]
 	if !ok || img.System == system {
 		return
@@ -74,7 +74,7 @@ func (t *trampoline) bytes(in *insn, bigEndian bool) (b []byte) {
 const longestCall = 16
 
 // list yields the rules of the instructions of a trampoline at an address.
-func (t *trampoline) list(img *image.Image, layout *cpu.Layout, at uint64, yield func(lo, hi uint64, mode cpu.Mode, r *unwind.Rule) bool) bool {
+func (t *trampoline) list(img *image.Image, layout *cpu.Layout, at uint64, yield func(lo, hi uint64, mode cpu.Mode, r *stackwalk.Rule) bool) bool {
 	lo := at
 	if _, called := img.Arch.Decoder.CallBefore(img.Segments.Before(at, longestCall), at, t.mode); !called {
 		lo--
@@ -90,10 +90,10 @@ func (t *trampoline) list(img *image.Image, layout *cpu.Layout, at uint64, yield
 }
 
 // rule is that before the i-th instruction.
-func (t *trampoline) rule(arch *cpu.Arch, layout *cpu.Layout, i int) *unwind.Rule {
-	r := &unwind.Rule{Flags: unwind.SignalFrame}
+func (t *trampoline) rule(arch *cpu.Arch, layout *cpu.Layout, i int) *stackwalk.Rule {
+	r := &stackwalk.Rule{Flags: stackwalk.SignalFrame}
 	for _, slot := range layout.Slots {
-		at := unwind.RegRule{Kind: unwind.AtReg, Reg: slot.Reg, Base: arch.SP, Off: t.context - t.moved(i) + int64(slot.Offset)}
+		at := stackwalk.RegRule{Kind: stackwalk.AtReg, Reg: slot.Reg, Base: arch.SP, Off: t.context - t.moved(i) + int64(slot.Offset)}
 		switch slot.Reg {
 		case arch.PC:
 			at.Reg = cpu.NoReg

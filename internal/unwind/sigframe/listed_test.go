@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
-	"github.com/backsight/backsight/unwind"
 )
 
 // TestListed: the restorer of glibc behind a function that returns, and one behind a call: each
@@ -20,8 +20,8 @@ func TestListed(t *testing.T) {
 		401014: 0f 05                    syscall`}.Image(t)
 	type row struct{ lo, hi uint64 }
 	got := map[row]string{}
-	Listed(img, func(lo, hi uint64, _ cpu.Mode, r *unwind.Rule) bool {
-		if r.Flags&unwind.SignalFrame == 0 {
+	Listed(img, func(lo, hi uint64, _ cpu.Mode, r *stackwalk.Rule) bool {
+		if r.Flags&stackwalk.SignalFrame == 0 {
 			t.Errorf("%#x is no signal frame", lo)
 		}
 		got[row{lo, hi}] = r.CFA.Format(img.Arch) + " " + r.RA.Format(img.Arch)

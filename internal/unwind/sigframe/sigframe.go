@@ -15,11 +15,12 @@ package sigframe
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.FrameSource of signal frames.
+// Source is the stackwalk.FrameSource of signal frames.
 //
 // The CFA it reports is SP of the interrupted code. That is where DWARF's own
 // description of the trampoline puts it (glibc's x86-64 __restore_rt: CFA =
@@ -27,8 +28,8 @@ import (
 type Source struct{}
 
 var (
-	_ unwind.FrameSource = Source{}
-	_ unwind.Trampoline  = Source{}
+	_ stackwalk.FrameSource = Source{}
+	_ stackwalk.Trampoline  = Source{}
 )
 
 // Method is MethodSigframe.
@@ -36,13 +37,13 @@ func (Source) Method() unwind.Method { return unwind.MethodSigframe }
 
 // At tells whether a handler that returns to pc, its mode bit set or not, returns to a
 // trampoline: to its first instruction. A thread may be stopped at any.
-func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
+func (Source) At(s *stackwalk.State, pc uint64, mode cpu.Mode) bool {
 	t, i := find(s, pc, mode)
 	return t != nil && i == 0 || sigtramp(s, pc)
 }
 
 // find recognises the trampoline that has its i-th instruction at pc.
-func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, i int) {
+func find(s *stackwalk.State, pc uint64, mode cpu.Mode) (t *trampoline, i int) {
 	arch := s.Snapshot.Arch
 	pc, _ = arch.SplitCode(pc)
 	code := s.Code(pc)
@@ -72,7 +73,7 @@ func trampolinesOf(arch *cpu.Arch) []trampoline {
 }
 
 // around tells on which of t's instructions pc is, where code lies, if all of them are there.
-func (t *trampoline) around(s *unwind.State, pc uint64, code []byte) (i int, ok bool) {
+func (t *trampoline) around(s *stackwalk.State, pc uint64, code []byte) (i int, ok bool) {
 	for i := range t.code {
 		if t.at(code, i) && (i == 0 || t.at(s.Code(t.start(pc, i)), 0)) {
 			return i, true
@@ -102,7 +103,7 @@ func (t *trampoline) start(pc uint64, i int) uint64 {
 const maxContext = 640
 
 // Step restores the interrupted registers.
-func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func (Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	t, i := find(s, s.PC, s.Mode)
 	if sp, ok := s.Regs.Lookup(arch.SP); t == nil && ok && !s.Exact {
@@ -123,12 +124,12 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.Malformed
 	}
 	cfa, _ := regs.Lookup(arch.SP)
-	*out = unwind.Caller{Regs: regs, CFA: cfa & arch.AddrMask(), HasCFA: true, Exact: true}
+	*out = stackwalk.Caller{Regs: regs, CFA: cfa & arch.AddrMask(), HasCFA: true, Exact: true}
 	return unwind.Found
 }
 
 // registers are those in the frame of a trampoline whose first instruction runs with SP at sp; false where they were not captured.
-func (t *trampoline) registers(s *unwind.State, sp uint64) (cpu.Registers, bool) {
+func (t *trampoline) registers(s *stackwalk.State, sp uint64) (cpu.Registers, bool) {
 	arch := s.Snapshot.Arch
 	layout := arch.Layouts[cpu.LinuxSigcontext]
 	var block [maxContext]byte
@@ -138,7 +139,7 @@ func (t *trampoline) registers(s *unwind.State, sp uint64) (cpu.Registers, bool)
 }
 
 // stepDarwin is Step for _sigtramp.
-func stepDarwin(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+func stepDarwin(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 	sp, known := s.Regs.Lookup(s.Snapshot.Arch.SP)
 	if !known || !sigtramp(s, s.PC) {
 		return unwind.NotCovered
@@ -146,7 +147,7 @@ func stepDarwin(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	regs, v := interrupted(s, sp)
 	if v == unwind.Found {
 		cfa, _ := regs.Lookup(s.Snapshot.Arch.SP)
-		*out = unwind.Caller{Regs: regs, CFA: cfa & s.Snapshot.Arch.AddrMask(), HasCFA: true, Exact: true}
+		*out = stackwalk.Caller{Regs: regs, CFA: cfa & s.Snapshot.Arch.AddrMask(), HasCFA: true, Exact: true}
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
@@ -98,7 +99,7 @@ func TestStepRestoresAllRegisters(t *testing.T) {
 			if inside := s.PC + max(a.InsnAlign, 2); (Source{}).At(s, inside, s.Mode) {
 				t.Error("a handler returns to the first instruction of a trampoline only")
 			}
-			var got unwind.Caller
+			var got stackwalk.Caller
 			if v := (Source{}).Step(s, &got); v != unwind.Found {
 				t.Fatal(v)
 			}
@@ -122,7 +123,7 @@ func TestStepFromInside(t *testing.T) {
 	snap := synth.Capture(a, nil, stack, tramp)
 	for _, c := range []struct{ pc, sp uint64 }{{0, 0}, {1, 4}, {6, 4}} {
 		s := captured.State(snap, synth.Regs(a, map[string]uint64{"eip": trampolineAt + c.pc, "esp": stackAt + c.sp}), true)
-		var got unwind.Caller
+		var got stackwalk.Caller
 		if v := (Source{}).Step(s, &got); v != unwind.Found {
 			t.Fatalf("at +%d: %v", c.pc, v)
 		}
@@ -145,7 +146,7 @@ func TestOtherCodeIsNoTrampoline(t *testing.T) {
 		if (Source{}).At(s, s.PC, s.Mode) {
 			t.Error(name, "is taken for a trampoline")
 		}
-		if v := (Source{}).Step(s, new(unwind.Caller)); v != unwind.NotCovered {
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != unwind.NotCovered {
 			t.Error(name, v)
 		}
 	}
@@ -170,7 +171,7 @@ func TestPlausibleContext(t *testing.T) {
 		mod := synth.Module(a, interruptedAt, make([]byte, 16))
 		snap := synth.Capture(a, modules(mod), stack, tramp)
 		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
-		if v := (Source{}).Step(s, new(unwind.Caller)); v != c.want {
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != c.want {
 			t.Errorf("%s: %v, want %v", c.name, v, c.want)
 		}
 	}
@@ -205,7 +206,7 @@ func TestUnseen(t *testing.T) {
 			binary.LittleEndian.PutUint16(stack.Data[mark[0]:], uint16(c.mark))
 			snap := synth.Capture(a, modules(synth.Module(a, interruptedAt, make([]byte, 16))), stack)
 			s := captured.State(snap, synth.Regs(a, map[string]uint64{pc: trampolineAt, sp: stackAt}), false)
-			var out unwind.Caller
+			var out stackwalk.Caller
 			if v := (Source{}).Step(s, &out); (Source{}).Unseen(s, s.PC, stackAt) != c.want || (v == unwind.Found) != c.want {
 				t.Errorf("%s, %s: a frame %t, step %v", f.name, c.what, (Source{}).Unseen(s, s.PC, stackAt), v)
 			}
@@ -254,8 +255,8 @@ func TestStepAllocatesNothing(t *testing.T) {
 	stack := synth.Stack(a).Zero(304).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Place(stackAt)
 	snap := synth.Capture(a, nil, stack, synth.Placed{Base: trampolineAt, Data: code(t, "681180d2 010000d4")})
 	s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
-	var source unwind.FrameSource = Source{}
-	out := new(unwind.Caller)
+	var source stackwalk.FrameSource = Source{}
+	out := new(stackwalk.Caller)
 	if n := testing.AllocsPerRun(100, func() { source.Step(s, out) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -272,7 +273,7 @@ func FuzzStep(f *testing.F) {
 		regs.Set(a.PC, trampolineAt+uint64(off))
 		regs.Set(a.SP, stackAt)
 		s := captured.State(snap, &regs, true)
-		var out unwind.Caller
+		var out stackwalk.Caller
 		if v := (Source{}).Step(s, &out); v == unwind.Found && !out.Regs.Known.Has(a.PC) {
 			t.Error("found a caller without a PC")
 		}

@@ -1,17 +1,17 @@
 package sigframe
 
 import (
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/internal/stackwalk"
 )
 
-// Unseen implements unwind.Unseen: where the code that a handler returns to is not at hand, the frame tells that it is the
+// Unseen implements stackwalk.Unseen: where the code that a handler returns to is not at hand, the frame tells that it is the
 // kernel's. Linux for AArch64, RISC-V and MIPS has its trampoline in the vDSO, for ARM in a page of its own, which minidumps lack;
 // C libraries have theirs in code of which symbols alone may be known.
-func (Source) Unseen(s *unwind.State, pc, sp uint64) bool { return unseen(s, pc, sp) != nil }
+func (Source) Unseen(s *stackwalk.State, pc, sp uint64) bool { return unseen(s, pc, sp) != nil }
 
 // unseen is the trampoline at pc of a frame at sp whose code is not at hand, by what the kernel wrote beside the registers (marked), and by
 // these, whose PC lies in a module's code; nil where they say nothing.
-func unseen(s *unwind.State, pc, sp uint64) *trampoline {
+func unseen(s *stackwalk.State, pc, sp uint64) *trampoline {
 	arch := s.Snapshot.Arch
 	if !codeMissing(s, pc) {
 		return nil
@@ -33,7 +33,7 @@ func unseen(s *unwind.State, pc, sp uint64) *trampoline {
 
 // codeMissing tells whether a trampoline may begin at a target address as far as is known: outside of all modules, and in a module
 // without code where a function begins, or anywhere if no function is known.
-func codeMissing(s *unwind.State, pc uint64) bool {
+func codeMissing(s *stackwalk.State, pc uint64) bool {
 	m, _ := s.Snapshot.ModuleAt(pc)
 	if s.Code(pc) != nil {
 		return false
@@ -71,7 +71,7 @@ const (
 
 // marked tells whether a signal's frame for the trampoline lies at sp: by the signal's number, uc_link, which the kernel clears,
 // and the code segment or the processor's mode.
-func (t *trampoline) marked(s *unwind.State, sp uint64) bool {
+func (t *trampoline) marked(s *stackwalk.State, sp uint64) bool {
 	arch := s.Snapshot.Arch
 	word := func(off int64, size int) uint64 {
 		v, ok := s.Snapshot.Memory.Uint(sp+uint64(off), size)

@@ -16,16 +16,17 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source implements unwind.RuleSource.
+// Source implements stackwalk.RuleSource.
 type Source struct{}
 
 // Method is MethodCFI: the text is the compiler's call frame information.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
-// Knows implements unwind.ImageSource.
+// Knows implements stackwalk.ImageSource.
 func (Source) Knows(img *image.Image) bool { return img.Table(image.StackCFI).Size != 0 }
 
 // text is a Container with such records.
@@ -37,7 +38,7 @@ type text interface {
 const maxChanges = 1 << 14
 
 // Rule finds the records that cover q.PC. There is one answer per place.
-func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (Source) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try > 0 || q.Image.Table(image.StackCFI).Size == 0 {
 		return unwind.NotCovered
 	}
@@ -54,7 +55,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	r := row{arch: q.Arch, out: out}
-	out.Start, out.Flags = start, out.Flags|unwind.StartStated
+	out.Start, out.Flags = start, out.Flags|stackwalk.StartStated
 	if !r.take(init) {
 		return unwind.Unsupported
 	}
@@ -75,7 +76,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		}
 		changes = rest
 	}
-	if out.CFA.Kind == unwind.Unspecified || out.RA.Kind == unwind.Unspecified {
+	if out.CFA.Kind == stackwalk.Unspecified || out.RA.Kind == stackwalk.Unspecified {
 		return unwind.Malformed
 	}
 	return unwind.Found
@@ -85,12 +86,12 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 func (r *row) entered() bool {
 	lr := r.arch.LR
 	for i := range r.out.N {
-		if r.out.Regs[i].Kind != unwind.SameValue {
+		if r.out.Regs[i].Kind != stackwalk.SameValue {
 			return false
 		}
 	}
-	return lr != cpu.NoReg && r.out.CFA.Kind == unwind.RegPlus && r.out.CFA.Base == r.arch.SP && r.out.CFA.Off != 0 &&
-		r.out.RA.Kind == unwind.RegPlus && r.out.RA.Base == lr
+	return lr != cpu.NoReg && r.out.CFA.Kind == stackwalk.RegPlus && r.out.CFA.Base == r.arch.SP && r.out.CFA.Off != 0 &&
+		r.out.RA.Kind == stackwalk.RegPlus && r.out.RA.Base == lr
 }
 
 // begins tells whether a function begins at an address, unless the names say that one goes on there.
@@ -102,7 +103,7 @@ func begins(img *image.Image, at uint64) bool {
 // row collects the rules that hold.
 type row struct {
 	arch *cpu.Arch
-	out  *unwind.Rule
+	out  *stackwalk.Rule
 }
 
 // take takes the rules of a line, each a register, a colon and an expression.
@@ -133,10 +134,10 @@ func (r *row) rule(name string, expr [][]byte) bool {
 		r.out.CFA = v.register(cpu.NoReg)
 		return ok && v.base != cfa && v.base != cpu.NoReg
 	case name == ".ra" && len(expr) == 1 && string(expr[0]) == ".ra":
-		r.out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: r.arch.LR}
+		r.out.RA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: cpu.NoReg, Base: r.arch.LR}
 		return r.arch.LR != cpu.NoReg
 	case name == ".ra" && ok && v == value{base: cpu.NoReg}: // 0: nobody called the function
-		r.out.RA = unwind.RegRule{Kind: unwind.Undefined, Reg: cpu.NoReg, Base: cpu.NoReg}
+		r.out.RA = stackwalk.RegRule{Kind: stackwalk.Undefined, Reg: cpu.NoReg, Base: cpu.NoReg}
 		return true
 	case name == ".ra":
 		r.out.RA = v.register(cpu.NoReg)
@@ -148,7 +149,7 @@ func (r *row) rule(name string, expr [][]byte) bool {
 	}
 	rule := v.register(reg)
 	if !ok {
-		rule = unwind.RegRule{Kind: unwind.Undefined, Reg: reg}
+		rule = stackwalk.RegRule{Kind: stackwalk.Undefined, Reg: reg}
 	}
 	for i := range r.out.N {
 		if r.out.Regs[i].Reg == reg {
@@ -217,21 +218,21 @@ func sum(expr [][]byte) (n int64, rest [][]byte, ok bool) {
 }
 
 // register is the value as the rule of a register.
-func (v *value) register(reg cpu.Reg) unwind.RegRule {
-	r := unwind.RegRule{Reg: reg, Base: v.base, Off: v.off, Add: v.add}
+func (v *value) register(reg cpu.Reg) stackwalk.RegRule {
+	r := stackwalk.RegRule{Reg: reg, Base: v.base, Off: v.off, Add: v.add}
 	switch {
 	case v.base == cpu.NoReg:
-		r.Kind = unwind.Constant
+		r.Kind = stackwalk.Constant
 	case v.base == cfa && v.memory:
-		r.Kind, r.Base = unwind.AtCFA, cpu.NoReg
+		r.Kind, r.Base = stackwalk.AtCFA, cpu.NoReg
 	case v.base == cfa:
-		r.Kind, r.Base = unwind.CFAPlus, cpu.NoReg
+		r.Kind, r.Base = stackwalk.CFAPlus, cpu.NoReg
 	case v.memory:
-		r.Kind = unwind.AtReg
+		r.Kind = stackwalk.AtReg
 	case v.base == reg && v.off == 0:
-		r.Kind, r.Base = unwind.SameValue, cpu.NoReg
+		r.Kind, r.Base = stackwalk.SameValue, cpu.NoReg
 	default:
-		r.Kind = unwind.RegPlus
+		r.Kind = stackwalk.RegPlus
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -37,9 +38,9 @@ func archNamed(t testing.TB, name string) *cpu.Arch {
 
 func ruleAt(arch *cpu.Arch, r records, pc uint64) string {
 	img := image.New(image.Header{Arch: arch, Tables: []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: 0x1100}}}}, r)
-	var out unwind.Rule
+	var out stackwalk.Rule
 	out.Reset()
-	if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: arch, PC: pc}, &out); v != unwind.Found {
+	if v := (Source{}).Rule(&stackwalk.Query{Image: img, Arch: arch, PC: pc}, &out); v != unwind.Found {
 		return v.String()
 	}
 	return out.Format(arch)

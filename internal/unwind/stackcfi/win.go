@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -37,7 +38,7 @@ const maxWords = 512
 //
 // The second form, and FPO data, say where the return address is as long as no call's arguments are on the stack: in a frame
 // that is about to go on at its PC.
-func win(q *unwind.Query, c windows, out *unwind.Rule) unwind.Verdict {
+func win(q *stackwalk.Query, c windows, out *stackwalk.Rule) unwind.Verdict {
 	words, frameData, ok := c.StackWin(q.PC)
 	if !ok || q.Arch.Name != "i386" {
 		return unwind.NotCovered
@@ -49,7 +50,7 @@ func win(q *unwind.Query, c windows, out *unwind.Rule) unwind.Verdict {
 	if !ok {
 		return unwind.Malformed
 	}
-	out.Start, out.Flags = uint64(n[winStart]), out.Flags|unwind.StartStated
+	out.Start, out.Flags = uint64(n[winStart]), out.Flags|stackwalk.StartStated
 	p := program{arch: q.Arch, exact: q.Exact, frame: map[string]winValue{}}
 	size := n[winLocals] + n[winSaved]
 	for name, v := range map[string]int64{".cbLocals": n[winLocals], ".cbSavedRegs": n[winSaved], ".cbParams": n[winParams]} {
@@ -177,7 +178,7 @@ func (p *program) value(word string) (winValue, bool) {
 }
 
 // rule is what the program assigned as a rule: $esp is the caller's, which the CFA is.
-func (p *program) rule(out *unwind.Rule) unwind.Verdict {
+func (p *program) rule(out *stackwalk.Rule) unwind.Verdict {
 	esp, ok := p.frame["$esp"]
 	eip, known := p.frame["$eip"]
 	if !ok || !known || esp.memory || esp.base == cpu.NoReg || !eip.memory {
@@ -195,19 +196,19 @@ func (p *program) rule(out *unwind.Rule) unwind.Verdict {
 }
 
 // register is a value as the rule of a register, by the CFA where both are known by one register.
-func (v winValue) register(reg cpu.Reg, cfa winValue) unwind.RegRule {
-	r := unwind.RegRule{Kind: unwind.RegPlus, Reg: reg, Base: v.base, Off: v.off}
+func (v winValue) register(reg cpu.Reg, cfa winValue) stackwalk.RegRule {
+	r := stackwalk.RegRule{Kind: stackwalk.RegPlus, Reg: reg, Base: v.base, Off: v.off}
 	switch {
 	case v.memory && v.base == cfa.base:
-		r.Kind, r.Base, r.Off = unwind.AtCFA, cpu.NoReg, v.off-cfa.off
+		r.Kind, r.Base, r.Off = stackwalk.AtCFA, cpu.NoReg, v.off-cfa.off
 	case v.memory:
-		r.Kind = unwind.AtReg
+		r.Kind = stackwalk.AtReg
 	}
 	return r
 }
 
 // fpo makes the rule of FPO data: size is of locals and saved registers, below which a function that uses EBP has pushed it.
-func (p *program) fpo(size, saved int64, usesEBP bool, out *unwind.Rule) unwind.Verdict {
+func (p *program) fpo(size, saved int64, usesEBP bool, out *stackwalk.Rule) unwind.Verdict {
 	if !p.exact {
 		return unwind.NotCovered
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -24,9 +25,9 @@ func (r winRecord) StackWin(uint64) ([][]byte, bool, bool) {
 func winRule(t testing.TB, arch, line string, exact bool) string {
 	a := archNamed(t, arch)
 	img := image.New(image.Header{Arch: a, Tables: []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: 0x8000}}}}, winRecord{line: line})
-	var out unwind.Rule
+	var out stackwalk.Rule
 	out.Reset()
-	if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: a, PC: 0x41b8, Exact: exact}, &out); v != unwind.Found {
+	if v := (Source{}).Rule(&stackwalk.Query{Image: img, Arch: a, PC: 0x41b8, Exact: exact}, &out); v != unwind.Found {
 		return v.String()
 	}
 	return out.Format(a)

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -29,9 +30,9 @@ type Yield = func(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool
 
 // Listed is a Part whose source knows no modes and lists everything, as cfi.Source.Rows
 // does. rule is nil where the source has a rule that a Rule cannot say.
-func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)) Part {
+func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *stackwalk.Rule) bool)) Part {
 	return Part{m, func(img *image.Image, _ func(lo, hi uint64) bool, yield Yield) {
-		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool {
+		rows(img, func(lo, hi uint64, rule *stackwalk.Rule) bool {
 			l := packed.Row{Start: ^uint64(0)}
 			if rule != nil {
 				l.Rule, l.Packs = packed.Of(img.Arch, rule)
@@ -77,7 +78,7 @@ type entry struct {
 	rule   packed.Rule
 	method unwind.Method
 	mode   uint8
-	flags  unwind.RuleFlags
+	flags  stackwalk.RuleFlags
 }
 
 type builder struct {
@@ -105,7 +106,7 @@ func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool {
 		b.counted = lo
 		b.funcs++
 	}
-	if rule.Flags&unwind.StartStated != 0 {
+	if rule.Flags&stackwalk.StartStated != 0 {
 		if r.begins = rule.Start == lo && lo == first && b.start != lo; r.begins {
 			b.start = lo
 		} else if rule.Start != b.start {
@@ -129,7 +130,7 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 	if !rule.Packs {
 		return otherRule
 	}
-	e := entry{rule.Rule, b.method, anyMode, rule.Flags &^ unwind.SignedRA}
+	e := entry{rule.Rule, b.method, anyMode, rule.Flags &^ stackwalk.SignedRA}
 	if mode != unmoded {
 		e.mode = uint8(mode)&1 + 1
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -82,7 +83,7 @@ func u32(b []byte, i int) int { return int(binary.LittleEndian.Uint32(b[4*i:])) 
 type Row struct {
 	Rule   packed.Rule
 	Method unwind.Method // of the source that the rule comes from
-	Flags  unwind.RuleFlags
+	Flags  stackwalk.RuleFlags
 	// Start is where the function begins, where Flags has StartStated.
 	Start uint64
 	mode  uint8
@@ -156,8 +157,8 @@ func (t *Table) at(row int, out *Row) unwind.Verdict {
 	out.Rule = packed.Read((*[packed.Size]byte)(t.rules[packed.Size*rule:]))
 	origin := t.origins[originSize*rule:]
 	out.Method, out.mode = unwind.Method(origin[0]), origin[1]
-	out.Flags = unwind.RuleFlags(binary.LittleEndian.Uint16(origin[2:]))
-	if out.Flags&unwind.StartStated != 0 {
+	out.Flags = stackwalk.RuleFlags(binary.LittleEndian.Uint16(origin[2:]))
+	if out.Flags&stackwalk.StartStated != 0 {
 		return t.start(row, out)
 	}
 	return unwind.Found
@@ -202,17 +203,17 @@ func (t *Table) Stats() Stats {
 // Before returns a source that answers what src answers: from the image's table where the
 // table has a row of src, else by asking src. of is called for every question and returns
 // the table of an image, nil if there is none.
-func Before(src unwind.RuleSource, of func(*image.Image) *Table) unwind.RuleSource {
+func Before(src stackwalk.RuleSource, of func(*image.Image) *Table) stackwalk.RuleSource {
 	return &before{src, of}
 }
 
 type before struct {
-	unwind.RuleSource
+	stackwalk.RuleSource
 	of func(*image.Image) *Table
 }
 
-// Rule implements unwind.RuleSource.
-func (b *before) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+// Rule implements stackwalk.RuleSource.
+func (b *before) Rule(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
 	if q.Try == 0 && !q.HasEntry {
 		if t := b.of(q.Image); t != nil && t.rule(q, b.Method(), out) {
 			return unwind.Found
@@ -222,7 +223,7 @@ func (b *before) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 }
 
 // rule answers for the source of method m, if the row is of that source.
-func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
+func (t *Table) rule(q *stackwalk.Query, m unwind.Method, out *stackwalk.Rule) bool {
 	var r Row
 	if t.Lookup(q.PC, &r) != unwind.Found || r.Method != m || !r.holds(q.Mode) {
 		return false
@@ -234,7 +235,7 @@ func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
 	out.Flags |= r.Flags
 	out.Start = r.Start
 	if m == unwind.MethodCompact && q.Exact {
-		out.Flags |= unwind.Fallback // it describes frames at calls only
+		out.Flags |= stackwalk.Fallback // it describes frames at calls only
 	}
 	return true
 }

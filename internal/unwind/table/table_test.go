@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -53,10 +54,10 @@ func open(t testing.TB, path string) *image.Image {
 }
 
 // sources are those that tables are compiled from, in order, and the parts.
-func sources() (srcs []unwind.RuleSource, parts []table.Part) {
+func sources() (srcs []stackwalk.RuleSource, parts []table.Part) {
 	tables := cfi.New()
 	analysis := code.New(tables.FunctionRanges)
-	return []unwind.RuleSource{tables, ehabi.Source{}, analysis}, []table.Part{
+	return []stackwalk.RuleSource{tables, ehabi.Source{}, analysis}, []table.Part{
 		table.Listed(unwind.MethodCFI, tables.Rows),
 		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
 		{Method: unwind.MethodCode, List: analysis.Rows},
@@ -80,9 +81,9 @@ func TestTableSaysWhatSourcesSay(t *testing.T) {
 			srcs, parts := sources()
 			tab := table.Build(img, parts...)
 			var tally [16]int
-			eachPlace(img, func(q *unwind.Query) {
+			eachPlace(img, func(q *stackwalk.Query) {
 				for _, src := range srcs {
-					var asked, got unwind.Rule
+					var asked, got stackwalk.Rule
 					spy := &spy{RuleSource: src}
 					if table.Before(spy, func(*image.Image) *table.Table { return tab }).Rule(q, &got) != unwind.Found || spy.asked {
 						continue
@@ -103,11 +104,11 @@ func TestTableSaysWhatSourcesSay(t *testing.T) {
 }
 
 // same tells whether two rules do the same, and whether as much is known of them.
-func same(arch *cpu.Arch, a, b *unwind.Rule) bool {
-	if a.RA.Kind == unwind.Undefined && b.RA.Kind == unwind.Undefined {
+func same(arch *cpu.Arch, a, b *stackwalk.Rule) bool {
+	if a.RA.Kind == stackwalk.Undefined && b.RA.Kind == stackwalk.Undefined {
 		return true
 	}
-	stated := a.Flags&unwind.StartStated == 0 || a.Start == b.Start
+	stated := a.Flags&stackwalk.StartStated == 0 || a.Start == b.Start
 	x, ok := packed.Of(arch, b)
 	y, ok2 := packed.Of(arch, a)
 	return ok && ok2 && x == y && a.Flags == b.Flags && stated
@@ -115,18 +116,18 @@ func same(arch *cpu.Arch, a, b *unwind.Rule) bool {
 
 // spy notes whether a source was asked.
 type spy struct {
-	unwind.RuleSource
+	stackwalk.RuleSource
 	asked bool
 }
 
-func (s *spy) Rule(*unwind.Query, *unwind.Rule) unwind.Verdict {
+func (s *spy) Rule(*stackwalk.Query, *stackwalk.Rule) unwind.Verdict {
 	s.asked = true
 	return unwind.NotCovered
 }
 
 // eachPlace visits instructions and calls, some thousand of an image: those that a
 // decoder finds behind places that are spread over the code.
-func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
+func eachPlace(img *image.Image, visit func(q *stackwalk.Query)) {
 	var buf [8]cpu.Insn
 	for i := range img.Segments {
 		s := &img.Segments[i]
@@ -143,10 +144,10 @@ func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
 				n := img.Arch.Decoder.Decode(s.Data[off:], pc, mode, buf[:])
 				for i := range n {
 					step := cpu.StepOf(buf[i:n], pc)
-					visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Mode: mode, Exact: true})
+					visit(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Mode: mode, Exact: true})
 					pc += uint64(step.In.Len)
 					if step.In.Op == cpu.OpCall && !step.Waits() {
-						visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode})
+						visit(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode})
 					}
 				}
 			}
@@ -230,22 +231,22 @@ func TestKey(t *testing.T) {
 func TestLayout(t *testing.T) {
 	arch := x86.Archs()[0]
 	img := image.New(image.Header{Arch: arch, BuildID: []byte{1}}, nil)
-	rule := func(size int64, start uint64) *unwind.Rule {
-		r := &unwind.Rule{Flags: unwind.StartStated, Start: start}
-		r.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.SP, Off: size}
-		r.RA = unwind.RegRule{Kind: unwind.AtCFA, Off: -8}
+	rule := func(size int64, start uint64) *stackwalk.Rule {
+		r := &stackwalk.Rule{Flags: stackwalk.StartStated, Start: start}
+		r.CFA = stackwalk.RegRule{Kind: stackwalk.RegPlus, Base: arch.SP, Off: size}
+		r.RA = stackwalk.RegRule{Kind: stackwalk.AtCFA, Off: -8}
 		return r
 	}
 	type row struct {
 		lo, hi uint64
-		rule   *unwind.Rule
+		rule   *stackwalk.Rule
 	}
 	rows := []row{{0x10ff, 0x1100, rule(8, 0x10ff)}, {0x1100, 0x1101, rule(16, 0x10ff)}, {0x1ffff, 0x20000, rule(8, 0x1ffff)},
 		{0x20000, 0x90000, rule(16, 0x1ffff)}, {0x90001, 0x90002, nil}, {1 << 40, 1<<40 + 1, rule(8, 1<<40)}}
 	for i := range uint64(300) {
 		rows = append(rows, row{1<<41 + i, 1<<41 + i + 1, rule(int64(16+8*i), 1<<41)})
 	}
-	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *unwind.Rule) bool) {
+	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *stackwalk.Rule) bool) {
 		for _, r := range rows {
 			yield(r.lo, r.hi, r.rule)
 		}
@@ -263,7 +264,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func checkRow(t *testing.T, tab *table.Table, pc uint64, want *unwind.Rule) {
+func checkRow(t *testing.T, tab *table.Table, pc uint64, want *stackwalk.Rule) {
 	t.Helper()
 	var got table.Row
 	v := tab.Lookup(pc, &got)
@@ -283,8 +284,8 @@ func checkRow(t *testing.T, tab *table.Table, pc uint64, want *unwind.Rule) {
 // made right, or hardly any input would come further.
 func FuzzOpen(f *testing.F) {
 	img := image.New(image.Header{Arch: x86.Archs()[0], BuildID: []byte{1, 2, 3}}, nil)
-	rule := unwind.Rule{RA: unwind.RegRule{Kind: unwind.Undefined}, Flags: unwind.StartStated}
-	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *unwind.Rule) bool) {
+	rule := stackwalk.Rule{RA: stackwalk.RegRule{Kind: stackwalk.Undefined}, Flags: stackwalk.StartStated}
+	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *stackwalk.Rule) bool) {
 		for pc := uint64(0x1000); pc < 0x40000; pc += 0x800 {
 			rule.Start = pc
 			yield(pc, pc+0x700, &rule)
@@ -304,7 +305,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var row table.Row
 		if tab.Lookup(pc, &row) == unwind.Found {
-			var r unwind.Rule
+			var r stackwalk.Rule
 			row.Rule.Unpack(img.Arch, &r)
 		}
 	})

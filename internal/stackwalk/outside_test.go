@@ -1,0 +1,41 @@
+package stackwalk_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestOutside: g was called by code that was made at run time, outside all modules. The frame pointer leads on through that
+// code, even where no call stands before the return address, as in HotSpot's interpreter: by a guess. Back in a module, a call must
+// stand there.
+func TestOutside(t *testing.T) {
+	arch := o32()
+	const made, resumes, elsewhere = 0x700000, 0x700040, 0x700080
+	inTable := rules{method: unwind.MethodCFI, at: map[uint64][]stackwalk.Rule{inG: {leaf(arch, 0)}}, ends: map[uint64]bool{inH: true}}
+	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{resumes: {saved(arch, 16, 0)}, elsewhere: {saved(arch, 16, 0)}}}
+	for _, c := range []struct {
+		last uint64
+		want []uint64
+	}{
+		{inH, []uint64{inG, resumes, elsewhere, inH}},
+		{inH + 16, []uint64{inG, resumes, elsewhere}},
+	} {
+		stack := synth.Stack(arch).Zero(12).Word(elsewhere).Zero(12).Word(c.last).Zero(64).Place(0x7fff_0000)
+		snap := stopped(arch, stack)
+		var b target.Builder
+		b.Add(stack.Base, stack.Data, 0, target.PermUnknown)
+		b.Add(made, bytes.Repeat([]byte{0, 0, 0, 0x25}, 64), 0, target.PermRead|target.PermExec)
+		snap.Memory = b.Memory(arch)
+		snap.Threads[0].Regs.Set(arch.LR, resumes)
+		frames, _ := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byConvention}, CallGraph: graph{holds: sameHundred}})
+		if got := pcs(frames); !slices.Equal(got, c.want) || frames[2].Trust != unwind.Guess {
+			t.Errorf("%#x, want %#x; %+v", got, c.want, frames)
+		}
+	}
+}
