@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -26,7 +27,7 @@ func (t *text) advice(a *report.Advice) {
 
 // lackText says what is lacking, without whose it is.
 func lackText(l *report.Lack, digits int) string {
-	from := string(appendHex(nil, l.Range.Lo, digits))
+	from := string(typeset.AppendHex(nil, l.Range.Lo, digits))
 	switch l.Kind {
 	case report.LackStack:
 		s := fmt.Sprintf("stack from %s on: %d bytes from the stack pointer on were captured, with %d frames", from, l.Captured, l.Frames)

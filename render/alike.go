@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -90,7 +91,7 @@ func threadTitle(group []*report.Thread) string {
 	}
 	title := kind + " " + numbers(group)
 	if g != nil {
-		title += " [" + Text(g.State) + Text(waitText(th.Task)) + "]"
+		title += " [" + typeset.Text(g.State) + typeset.Text(waitText(th.Task)) + "]"
 		if g.Runs {
 			title += ", thread " + strconv.Itoa(th.ID)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -88,7 +89,7 @@ func TestLegend(t *testing.T) {
 
 // TestMarks: the table has every method, stop and check.
 func TestMarks(t *testing.T) {
-	table := string(render.AppendMarks(nil, 80))
+	table := string(typeset.AppendMarks(nil, 80))
 	names := unwind.AllChecks.Names()
 	for _, m := range unwind.Methods() {
 		names = append(names, m.String())

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 )
 
@@ -82,7 +83,7 @@ func (e *encoder) key(k string) {
 	}
 }
 
-func (e *encoder) string(s string) { e.comma(); e.b = appendString(e.b, s) }
+func (e *encoder) string(s string) { e.comma(); e.b = typeset.AppendString(e.b, s) }
 
 func (e *encoder) int(v int) { e.comma(); e.b = strconv.AppendInt(e.b, int64(v), 10) }
 
@@ -91,7 +92,7 @@ func (e *encoder) bool(v bool) { e.comma(); e.b = strconv.AppendBool(e.b, v) }
 func (e *encoder) hex(v uint64, digits int) {
 	e.comma()
 	e.b = append(e.b, '"')
-	e.b = appendHex(e.b, v, digits)
+	e.b = typeset.AppendHex(e.b, v, digits)
 	e.b = append(e.b, '"')
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -27,7 +28,7 @@ func (t *frameTable) excerpts(f *report.Frame) {
 	for i := range d.Code {
 		c := &d.Code[i]
 		t.b = append(append(t.b, "      "...), mark(c.Here)...)
-		t.b = appendHex(t.b, c.Addr, t.digits)
+		t.b = typeset.AppendHex(t.b, c.Addr, t.digits)
 		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(t.arch, c)))
 	}
 }
@@ -42,7 +43,7 @@ func instructionText(arch *cpu.Arch, c *report.Instruction) string {
 	if c.Text != "" {
 		return c.Text
 	}
-	return "; " + Effect(arch, &c.Insn, 0)
+	return "; " + typeset.Effect(arch, &c.Insn, 0)
 }
 
 // modules lists the binaries: where they are mapped, their build IDs, which files were
@@ -50,9 +51,9 @@ func instructionText(arch *cpu.Arch, c *report.Instruction) string {
 func (t *text) modules(s *target.Snapshot) {
 	t.b = append(t.b, "\nModules\n"...)
 	for _, m := range s.Modules {
-		t.b = appendHex(t.b, m.Lo, t.digits)
+		t.b = typeset.AppendHex(t.b, m.Lo, t.digits)
 		t.b = append(t.b, '-')
-		t.b = appendHex(t.b, m.Hi, t.digits)
+		t.b = typeset.AppendHex(t.b, m.Hi, t.digits)
 		id, file := m.BuildID, "not found: see --sysroot, --exe, --debuginfod"
 		if m.Image != nil {
 			id, file = m.Image.BuildID, m.Image.Path
@@ -60,7 +61,7 @@ func (t *text) modules(s *target.Snapshot) {
 		if file == m.Name {
 			file = "found there"
 		}
-		t.line(fmt.Sprintf("  %s  %s  %s", orNone(hex.EncodeToString(id)), orUnknown(m.Name), file))
+		t.line(fmt.Sprintf("  %s  %s  %s", orNone(hex.EncodeToString(id)), typeset.OrUnknown(m.Name), file))
 	}
 }
 

@@ -1,6 +1,9 @@
 package render
 
-import "github.com/backsight/backsight/report"
+import (
+	"github.com/backsight/backsight/internal/typeset"
+	"github.com/backsight/backsight/report"
+)
 
 // A recursion is folded where its cycle has at most maxCycle frames, and at least
 // minFolded frames of it go away.
@@ -21,7 +24,7 @@ func cycleAt(th *report.Thread, i int) (best cycle, ok bool) {
 	count := th.Count()
 	for p := 1; p <= maxCycle && i+p < count; p++ {
 		n := p
-		for i+n < count && alike(numbered(th, i+n), numbered(th, i+n-p)) {
+		for i+n < count && alike(typeset.Numbered(th, i+n), typeset.Numbered(th, i+n-p)) {
 			n++
 		}
 		if c := (cycle{i, p, n / p}); c.frames() > best.frames() {
@@ -29,12 +32,6 @@ func cycleAt(th *report.Thread, i int) (best cycle, ok bool) {
 		}
 	}
 	return best, best.frames()-best.period >= minFolded
-}
-
-// numbered is the frame with a number, but for the CFA of one that the list leaves out.
-func numbered(th *report.Thread, n int) *report.Frame {
-	i, _ := th.Repeats.Index(n)
-	return &th.Frames[i]
 }
 
 // alike tells whether two frames read the same but for their place on the stack.

@@ -69,7 +69,7 @@ func TestFoldedList(t *testing.T) {
 	for _, usage := range []bool{false, true} {
 		style := render.Style{StackUsage: usage}
 		var written bytes.Buffer
-		if err := render.WriteText(&written, whole, style); err != nil || !bytes.Equal(written.Bytes(), render.AppendText(nil, whole, style)) {
+		if err := render.TextForm().Write(&written, whole, style); err != nil || !bytes.Equal(written.Bytes(), render.AppendText(nil, whole, style)) {
 			t.Errorf("usage %v: other text in pieces, %v", usage, err)
 		}
 		line := render.AppendJSONLine(nil, whole, style)
@@ -83,7 +83,7 @@ func TestFoldedList(t *testing.T) {
 		if got := render.AppendJSON(nil, folded, style); !bytes.Equal(got, indented.Bytes()) {
 			t.Errorf("usage %v: other indented JSON", usage)
 		}
-		if err := render.WriteJSON(&pieces, folded, style, true); err != nil || !bytes.Equal(pieces.Bytes(), indented.Bytes()) {
+		if err := render.JSONForm().Write(&pieces, folded, style); err != nil || !bytes.Equal(pieces.Bytes(), indented.Bytes()) {
 			t.Errorf("usage %v: other JSON in pieces, %v", usage, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -23,13 +24,13 @@ type Form struct {
 }
 
 // TextForm is text for people.
-func TextForm() Form { return Form{Append: AppendText, Write: WriteText, Between: "\n"} }
+func TextForm() Form { return Form{Append: AppendText, Write: writeText, Between: "\n"} }
 
 // JSONForm is one object, or an array of several.
 func JSONForm() Form {
 	return Form{
 		Append:  AppendJSON,
-		Write:   func(w io.Writer, r *report.Report, style Style) error { return WriteJSON(w, r, style, true) },
+		Write:   func(w io.Writer, r *report.Report, style Style) error { return writeJSON(w, r, style, true) },
 		Head:    func(string) []byte { return []byte("[\n") },
 		Tail:    func() []byte { return []byte("]\n") },
 		Between: ",\n",
@@ -41,7 +42,7 @@ func JSONForm() Form {
 func JSONLinesForm() Form {
 	return Form{
 		Append: AppendJSONLine,
-		Write:  func(w io.Writer, r *report.Report, style Style) error { return WriteJSON(w, r, style, false) },
+		Write:  func(w io.Writer, r *report.Report, style Style) error { return writeJSON(w, r, style, false) },
 	}
 }
 
@@ -49,9 +50,9 @@ func JSONLinesForm() Form {
 func PageForm() Form {
 	return Form{
 		Append: AppendPage,
-		Write:  WritePage,
-		Head:   func(title string) []byte { return AppendPageHead(nil, title) },
-		Tail:   func() []byte { return AppendPageTail(nil) },
+		Write:  writePage,
+		Head:   func(title string) []byte { return typeset.AppendPageHead(nil, title) },
+		Tail:   func() []byte { return typeset.AppendPageTail(nil) },
 	}
 }
 

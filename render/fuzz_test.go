@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -30,7 +31,7 @@ func FuzzReport(f *testing.F) {
 		filler{text, number}.fill(reflect.ValueOf(r), 0)
 		style := render.Style{Title: text, Capture: text, Version: text, Registers: true, StackUsage: true, Modules: true}
 		harmless(t, render.AppendText(nil, r, style))
-		harmless(t, render.AppendProblems(nil, r))
+		harmless(t, display.AppendProblems(nil, r))
 		harmless(t, []byte(strings.ReplaceAll(page(r, style), "\t", " "))) // source has tabs
 		for _, doc := range [][]byte{render.AppendJSON(nil, r, style), render.AppendJSONLine(nil, r, style)} {
 			if !json.Valid(doc) {

@@ -3,6 +3,7 @@ package render
 import (
 	"strconv"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -21,11 +22,11 @@ func createdBy(th *report.Thread) string {
 	if c == nil || c.Function == "" {
 		return ""
 	}
-	s := "created by " + Text(c.Function)
+	s := "created by " + typeset.Text(c.Function)
 	if g := goroutineOf(th); g.Parent != 0 {
 		s += " in goroutine " + strconv.FormatUint(g.Parent, 10)
 	}
-	return string(appendPlace([]byte(s), ", ", c.File, c.Dir, c.Line))
+	return string(typeset.AppendPlace([]byte(s), ", ", c.File, c.Dir, c.Line))
 }
 
 // goroutine writes what Go's runtime knows of the thread.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
@@ -13,7 +14,7 @@ import (
 )
 
 func page(r *report.Report, style render.Style) string {
-	return string(render.AppendPageTail(render.AppendPage(render.AppendPageHead(nil, "Backtraces"), r, style)))
+	return string(typeset.AppendPageTail(render.AppendPage(typeset.AppendPageHead(nil, "Backtraces"), r, style)))
 }
 
 // TestPage: every frame with its trust and its evidence, nothing from the network.
@@ -102,7 +103,7 @@ func TestPageInPieces(t *testing.T) {
 		r.Threads = append(r.Threads, report.Thread{Thread: &target.Thread{ID: id}, Frames: []report.Frame{{Frame: &frame, Location: new(symbol.Location)}}})
 	}
 	pieces := pieceCount{}
-	if err := render.WritePage(&pieces, r, render.Style{}); err != nil || pieces.String() != string(render.AppendPage(nil, r, render.Style{})) || pieces.n < 2 {
+	if err := render.PageForm().Write(&pieces, r, render.Style{}); err != nil || pieces.String() != string(render.AppendPage(nil, r, render.Style{})) || pieces.n < 2 {
 		t.Errorf("another page in %d pieces, %v", pieces.n, err)
 	}
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"io"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -23,9 +24,9 @@ func AppendJSON(dst []byte, r *report.Report, style Style) []byte {
 	return append(e.b, '\n')
 }
 
-// WriteJSON writes a report as JSON, indented or in one line, newline included, while the JSON is made: the whole need not fit
+// writeJSON writes a report as JSON, indented or in one line, newline included, while the JSON is made: the whole need not fit
 // into memory. The error is the writer's.
-func WriteJSON(w io.Writer, r *report.Report, style Style, indented bool) error {
+func writeJSON(w io.Writer, r *report.Report, style Style, indented bool) error {
 	e := encoder{w: w, indented: indented}
 	writeReport(&e, r, style)
 	e.b = append(e.b, "\n "...)
@@ -101,7 +102,7 @@ func (e *reportEncoder) snapshot(s *target.Snapshot) {
 	e.key("crash_info")
 	e.crash()
 	e.key("main_module")
-	if i := mainModule(s); i >= 0 {
+	if i := typeset.MainModule(s); i >= 0 {
 		e.int(i)
 	} else {
 		e.null()

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 )
 
 // writeModule writes a binary of a program of a system.
 func writeModule(e *encoder, m *target.Module, os string) {
 	e.open('{')
-	e.member("filename", moduleName(m))
+	e.member("filename", typeset.ModuleName(m))
 	placed := m.Stated == target.StatedPlace
 	e.key("base_addr")
 	e.addressIf(placed, m.Lo)

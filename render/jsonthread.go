@@ -2,6 +2,7 @@ package render
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -131,7 +132,7 @@ func (e *threadEncoder) frame(n int) {
 	e.open('{')
 	e.key("frame")
 	e.int(n)
-	e.member("module", moduleName(f.Module))
+	e.member("module", typeset.ModuleName(f.Module))
 	e.key("module_offset")
 	if f.Module == nil || f.Module.Stated == target.StatedAddresses {
 		e.null()

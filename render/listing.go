@@ -8,6 +8,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/disassemble"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -37,7 +38,7 @@ func (t *placeText) listing() {
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		t.b = append(t.b, mark(l.Addr == p.PC)...)
-		t.b = appendHex(t.b, l.Addr+bias, t.digits)
+		t.b = typeset.AppendHex(t.b, l.Addr+bias, t.digits)
 		t.b = fmt.Appendf(t.b, "  %-*s  ", code, hex.EncodeToString(l.Code))
 		if text > 0 {
 			t.b = fmt.Appendf(t.b, "%-*s  ", text, texts[i])
@@ -63,13 +64,13 @@ func mark(here bool) string {
 
 // effectOf is what an instruction does, with the name of where it goes.
 func effectOf(arch *cpu.Arch, l *report.Line, bias uint64) string {
-	s := Effect(arch, &l.Insn, bias)
+	s := typeset.Effect(arch, &l.Insn, bias)
 	if l.Target == "" {
 		return s
 	}
 	s += " " + brief(l.Target)
 	if l.TargetOffset != 0 {
-		s += offset(l.TargetOffset)
+		s += typeset.Offset(l.TargetOffset)
 	}
 	return s
 }
@@ -92,5 +93,5 @@ func brief(name string) string {
 	if r := []rune(name); len(r) > maxBrief {
 		name = string(r[:maxBrief]) + "…"
 	}
-	return Text(name)
+	return typeset.Text(name)
 }

@@ -1,39 +1,13 @@
 package render
 
 import (
-	"html"
+	"github.com/backsight/backsight/internal/typeset"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// TestMarkup: what is filled in is text, whatever it holds; holes in values are none.
-func TestMarkup(t *testing.T) {
-	got := string(appendMarkup(nil, `<b title="{}">{}</b>`, `" onclick="x`, "<i>'{}&amp;"))
-	if want := `<b title="&#34; onclick=&#34;x">&lt;i&gt;&#39;{}&amp;amp;</b>`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// TestEscaped: every character is escaped as the standard library does, and what is no visible text as for a terminal,
-// but for ends of lines and tabs.
-func TestEscaped(t *testing.T) {
-	for r := range rune(0x3000) {
-		s := string(r)
-		want := html.EscapeString(s)
-		if r != '\n' && r != '\t' {
-			want = html.EscapeString(Text(s))
-		}
-		if got := string(appendEscaped(nil, s)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	if got := string(appendEscaped(nil, "\xff\x1b\u202e")); got != `\xff\x1b\u202e` {
-		t.Error(got)
-	}
-}
 
 // TestPageKeepsItsTags: no text that a report may hold adds a tag or an attribute to the page,
 // or takes one away: with hostile text everywhere, the tags are the same as with harmless.
@@ -59,11 +33,11 @@ func tags(t *testing.T, text string) []string {
 	t.Helper()
 	var v reportView
 	fill(t, reflect.ValueOf(&v).Elem(), text)
-	body, err := appendReport(AppendPageHead(nil, text), nil, v)
+	body, err := appendReport(typeset.AppendPageHead(nil, text), nil, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := string(AppendPageTail(body))
+	page := string(typeset.AppendPageTail(body))
 	if strings.ContainsAny(page, "\x1b\u202e") {
 		t.Error("a text of the page steers what shows it")
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind/rule"
 )
@@ -35,13 +36,13 @@ type placeText struct {
 func (t *placeText) place() {
 	p := t.p
 	t.b = append(t.b, "binary    "...)
-	t.b = appendText(t.b, p.Image.Path)
+	t.b = typeset.AppendText(t.b, p.Image.Path)
 	t.b = fmt.Appendf(t.b, ", %s\nplace     ", p.Image.Arch)
-	t.b = appendHex(t.b, p.PC+t.bias, t.digits)
+	t.b = typeset.AppendHex(t.b, p.PC+t.bias, t.digits)
 	l := &p.Location
 	if l.Function != "" {
 		t.b = append(t.b, "  "...)
-		t.colored(bold, l.Function+offset(p.PC-l.Entry))
+		t.colored(typeset.Bold, l.Function+typeset.Offset(p.PC-l.Entry))
 	}
 	if l.File != "" {
 		t.b = append(append(t.b, "  "...), place(l.File, l.Dir, l.Line)...)
@@ -60,9 +61,9 @@ func (t *placeText) function() {
 		t.b = append(t.b, "not known\n"...)
 		return
 	}
-	t.b = appendHex(t.b, p.Lo+t.bias, t.digits)
+	t.b = typeset.AppendHex(t.b, p.Lo+t.bias, t.digits)
 	t.b = append(t.b, " to "...)
-	t.b = appendHex(t.b, p.Hi+t.bias, t.digits)
+	t.b = typeset.AppendHex(t.b, p.Hi+t.bias, t.digits)
 	t.b = fmt.Appendf(t.b, " (%s)\n", p.Bounds)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 
 	"github.com/backsight/backsight/internal/disassemble"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -118,7 +119,7 @@ func (e *placeEncoder) instruction(l *report.Line, printer *disassemble.Printer)
 	e.address(l.Addr + bias)
 	e.member("bytes", hex.EncodeToString(l.Code))
 	e.member("text", printer.Next(p.Image.Arch, l.Code, l.Addr+bias, p.Mode))
-	e.member("effect", Effect(p.Image.Arch, &l.Insn, bias))
+	e.member("effect", typeset.Effect(p.Image.Arch, &l.Insn, bias))
 	e.member("target", l.Target)
 	if l.HasRule {
 		e.member("rule", l.Rule.Format(p.Image.Arch))

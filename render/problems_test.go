@@ -3,7 +3,7 @@ package render_test
 import (
 	"testing"
 
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
 )
 
 // TestProblems: a compiler's messages, one for each frame that has a line; of a program without
@@ -14,16 +14,16 @@ func TestProblems(t *testing.T) {
 	for i := range th.Frames {
 		th.Frames[i].File, th.Frames[i].Line = "", 0
 	}
-	if got, want := string(render.AppendProblems(nil, r)), "firmware.elf: error: SIGSEGV in "+th.Frames[0].Function+"\n"; got != want {
+	if got, want := string(display.AppendProblems(nil, r)), "firmware.elf: error: SIGSEGV in "+th.Frames[0].Function+"\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	th.Frames[0].File, th.Frames[0].Line = "fw.c", 54
 	th.Frames[1].File, th.Frames[1].Line = "fw.c", 60
-	if got, want := string(render.AppendProblems(nil, r)), "fw.c:54: error: SIGSEGV in "+th.Frames[0].Function+"\nfw.c:60: note: called from "+th.Frames[1].Function+"\n"; got != want {
+	if got, want := string(display.AppendProblems(nil, r)), "fw.c:54: error: SIGSEGV in "+th.Frames[0].Function+"\nfw.c:60: note: called from "+th.Frames[1].Function+"\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	th.Crashed = false
-	if got := render.AppendProblems(nil, r); len(got) != 0 {
+	if got := display.AppendProblems(nil, r); len(got) != 0 {
 		t.Errorf("%q of a thread that did not crash", got)
 	}
 }

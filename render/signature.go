@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -16,17 +17,10 @@ func AppendSignature(dst []byte, r *report.Report, capture string) []byte {
 		return dst
 	}
 	s := r.Threads[i].Signature
-	for _, field := range []string{orDash(s.Exact), orDash(s.Stable), s.Class, s.Title} {
-		dst = append(appendText(dst, field), '\t')
+	for _, field := range []string{typeset.OrDash(s.Exact), typeset.OrDash(s.Stable), s.Class, s.Title} {
+		dst = append(typeset.AppendText(dst, field), '\t')
 	}
-	return append(appendText(dst, capture), '\n')
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return append(typeset.AppendText(dst, capture), '\n')
 }
 
 // namedBy is the index of the thread whose signature names a capture: the thread that crashed, else the first that has one;

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 	"github.com/google/pprof/profile"
 )
 
 // counted are the stacks of three captures, of which two are equal, and of one without a backtrace.
-func counted(t *testing.T) *render.Stacks {
-	var s render.Stacks
+func counted(t *testing.T) *display.Stacks {
+	var s display.Stacks
 	other := sample(t)
 	other.Threads[0].Frames[0].Function = "a;b\x1b"
 	for _, r := range []*report.Report{sample(t), {}, sample(t), other} {
@@ -34,14 +34,14 @@ func TestFolded(t *testing.T) {
 	if err := s.WriteFolded(&got); err != nil || got.String() != want {
 		t.Errorf("%v, got\n%swant\n%s", err, got.String(), want)
 	}
-	if err := new(render.Stacks).WriteFolded(&none); err != nil || none.Len() > 0 {
+	if err := new(display.Stacks).WriteFolded(&none); err != nil || none.Len() > 0 {
 		t.Errorf("%v, no stacks: %q", err, none.String())
 	}
 }
 
 // TestPprof: the profile has each name once, and its one sample is what was counted.
 func TestPprof(t *testing.T) {
-	var s render.Stacks
+	var s display.Stacks
 	s.Add(sample(t))
 	s.Add(sample(t))
 	b, err := s.AppendPprof(nil)

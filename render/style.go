@@ -5,12 +5,6 @@
 // no escape sequences, nothing that reorders text, and is valid UTF-8.
 package render
 
-import (
-	"strings"
-
-	"github.com/backsight/backsight/target"
-)
-
 // Style says what reports look like.
 type Style struct {
 	// Title precedes the text where there are several snapshots, "" for none.
@@ -33,21 +27,4 @@ type Style struct {
 	Modules bool
 	// Version is the program's, for JSON.
 	Version string
-}
-
-// moduleName is the last part of a module's path.
-func moduleName(m *target.Module) string {
-	if m == nil || m.Name == "" {
-		return ""
-	}
-	return m.Base()
-}
-
-// shortFile is the file's path as the compiler was told it, as far as it lies
-// below the directory in which the compiler ran.
-func shortFile(file, dir string) string {
-	if dir == "" {
-		return file
-	}
-	return strings.TrimPrefix(file, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -4,21 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/target"
-)
-
-// The colours of a terminal that are used: names are bold, doubt is yellow or red, what was added green.
-const (
-	bold   = "\x1b[1m"
-	yellow = "\x1b[33m"
-	red    = "\x1b[31m"
-	green  = "\x1b[32m"
-	dim    = "\x1b[2m"
-	plain  = "\x1b[0m"
 )
 
 // text appends lines for people.
@@ -58,8 +47,8 @@ func AppendText(dst []byte, r *report.Report, style Style) []byte {
 	return t.b
 }
 
-// WriteText writes what AppendText appends, while it is made.
-func WriteText(w io.Writer, r *report.Report, style Style) error {
+// writeText writes what AppendText appends, while it is made.
+func writeText(w io.Writer, r *report.Report, style Style) error {
 	t := text{w: w, style: style}
 	t.report(r)
 	t.flush(0)
@@ -102,9 +91,9 @@ func (t *text) legend(r *report.Report) {
 			width = maxLegend
 		}
 		t.b = append(t.b, '\n')
-		lines := appendWrapped(nil, words+". More: backsight help marks", 0, min(width, maxLegend))
+		lines := typeset.AppendWrapped(nil, words+". More: backsight help marks", 0, min(width, maxLegend))
 		for line := range strings.Lines(string(lines)) {
-			t.colored(dim, strings.TrimSuffix(line, "\n"))
+			t.colored(typeset.Dim, strings.TrimSuffix(line, "\n"))
 			t.b = append(t.b, '\n')
 		}
 	}
@@ -113,13 +102,13 @@ func (t *text) legend(r *report.Report) {
 // maxLegend is how wide text is that is read as sentences, in columns.
 const maxLegend = 110
 
-func (t *text) line(s string) { t.b = append(appendText(t.b, s), '\n') }
+func (t *text) line(s string) { t.b = append(typeset.AppendText(t.b, s), '\n') }
 
 // sentence writes a line that begins at a column, on a terminal no wider than that, so that words stay whole.
 func (t *text) sentence(column int, s string) {
 	t.pad(column)
 	if width := t.style.Width; width > 2*column {
-		t.b = appendWrapped(t.b, Text(s), column, width)
+		t.b = typeset.AppendWrapped(t.b, typeset.Text(s), column, width)
 		return
 	}
 	t.line(s)
@@ -127,12 +116,12 @@ func (t *text) sentence(column int, s string) {
 
 func (t *text) colored(color, s string) {
 	if !t.style.Color || color == "" {
-		t.b = appendText(t.b, s)
+		t.b = typeset.AppendText(t.b, s)
 		return
 	}
 	t.b = append(t.b, color...)
-	t.b = appendText(t.b, s)
-	t.b = append(t.b, plain...)
+	t.b = typeset.AppendText(t.b, s)
+	t.b = append(t.b, typeset.Plain...)
 }
 
 func (t *text) pad(n int) {
@@ -168,62 +157,26 @@ func (t *text) attempts(list []report.Attempt) {
 func isAnswer(a *report.Attempt) bool { return a.Applied || a.RuleText != "" }
 
 func (t *text) attempt(a *report.Attempt) {
-	t.b = appendText(t.b, a.RuleText)
+	t.b = typeset.AppendText(t.b, a.RuleText)
 	if a.Applied {
 		if a.RuleText != "" {
 			t.b = append(t.b, ' ')
 		}
 		t.b = append(t.b, "gives pc "...)
-		t.b = appendHex(t.b, a.PC, t.digits)
+		t.b = typeset.AppendHex(t.b, a.PC, t.digits)
 		t.b = append(t.b, " cfa "...)
-		t.b = appendHex(t.b, a.CFA, t.digits)
+		t.b = typeset.AppendHex(t.b, a.CFA, t.digits)
 		t.b = fmt.Appendf(t.b, " (%s: %s)", a.Trust, a.Checks)
 	}
 	if a.Reason != "" {
 		if a.Applied || a.RuleText != "" {
 			t.b = append(t.b, "; "...)
 		}
-		t.b = appendText(t.b, a.Reason)
+		t.b = typeset.AppendText(t.b, a.Reason)
 	}
 	t.b = append(t.b, '\n')
 }
 
-// frameName is function+offset or module+offset of where the frame resumes.
-func frameName(f *report.Frame) string {
-	switch {
-	case f.Function != "" && (f.NoEntry || !f.HasAddress() && f.PC == f.FunctionAt()):
-		return f.Function // the capture says that it runs, not where
-	case f.Function != "":
-		return f.Function + offset(f.PC-f.FunctionAt())
-	case f.Module != nil && f.Module.Stated == target.StatedAddresses:
-		return orUnknown(moduleName(f.Module))
-	case f.Module != nil:
-		return orUnknown(moduleName(f.Module)) + offset(f.PC-f.Module.Lo)
-	}
-	return "?"
-}
-
-func offset(n uint64) string { return "+" + string(appendHex(nil, n, 1)) }
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "?"
-	}
-	return s
-}
-
 func place(file, dir string, line int) string {
-	return string(appendPlace(nil, "", file, dir, line))
-}
-
-// appendPlace appends a file and a line, and before in front of them; nothing where no file is known.
-func appendPlace(dst []byte, before, file, dir string, line int) []byte {
-	if file == "" {
-		return dst
-	}
-	dst = appendText(append(dst, before...), shortFile(file, dir))
-	if line == 0 {
-		return dst
-	}
-	return strconv.AppendInt(append(dst, ':'), int64(line), 10)
+	return string(typeset.AppendPlace(nil, "", file, dir, line))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/mips"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
@@ -196,7 +197,7 @@ var hostile = []struct{ name, text, json string }{
 
 func TestHostileNames(t *testing.T) {
 	for _, h := range hostile {
-		if got := render.Text(h.name); got != h.text {
+		if got := typeset.Text(h.name); got != h.text {
 			t.Errorf("Text(%q) = %s, want %s", h.name, got, h.text)
 		}
 		r := named(t, h.name)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/unwind"
@@ -81,7 +82,7 @@ func leftOut(th *report.Thread, n int) bool {
 // folded writes: frames 2–27540 repeat recurse, 27539 times
 func (t *frameTable) folded(c *cycle) {
 	what := "the " + strconv.Itoa(c.period) + " frames above"
-	if f := numbered(t.th, c.from); c.period == 1 {
+	if f := typeset.Numbered(t.th, c.from); c.period == 1 {
 		what = "the frame above"
 		if f.Function != "" {
 			what = f.Function
@@ -122,15 +123,15 @@ func (t *frameTable) rows(f *report.Frame) iter.Seq[row] {
 		r := row{pc: f.PC, noPC: !f.HasAddress()}
 		for i := range f.Inlines {
 			in := &f.Inlines[i]
-			r.name, r.file = Text(shortName(orUnknown(in.Function), maxName))+t.arguments(f, in.Function)+" (inlined)", place(in.File, f.Dir, in.Line)
+			r.name, r.file = typeset.Text(shortName(typeset.OrUnknown(in.Function), maxName))+t.arguments(f, in.Function)+" (inlined)", place(in.File, f.Dir, in.Line)
 			if !yield(r) {
 				return
 			}
 		}
-		r.name, r.file = Text(shortName(frameName(f), maxName))+t.arguments(f, ""), where(f)
+		r.name, r.file = typeset.Text(shortName(typeset.FrameName(f), maxName))+t.arguments(f, ""), where(f)
 		r.tag, r.color = doubt(f)
 		if l := tailCaller(f); yield(r) && l != nil {
-			yield(row{noPC: true, name: Text(shortName(l.Function, maxName)) + " (tail call)", file: place(l.File, f.Dir, l.Line)})
+			yield(row{noPC: true, name: typeset.Text(shortName(l.Function, maxName)) + " (tail call)", file: place(l.File, f.Dir, l.Line)})
 		}
 	}
 }
@@ -145,8 +146,8 @@ func tailCaller(f *report.Frame) *symbol.Location {
 
 // where is a frame's file and line, else the binary of a function's name.
 func where(f *report.Frame) string {
-	if name := moduleName(f.Module); f.File == "" && f.Function != "" && name != "" {
-		return "in " + Text(name)
+	if name := typeset.ModuleName(f.Module); f.File == "" && f.Function != "" && name != "" {
+		return "in " + typeset.Text(name)
 	}
 	return place(f.File, f.Dir, f.Line)
 }
@@ -157,11 +158,11 @@ func doubt(f *report.Frame) (tag, color string) {
 	m := f.Method.String()
 	switch {
 	case f.Trust == unwind.Guess && f.Checks&unwind.SeveralFit != 0:
-		return "[" + m + "?, one of several]", red
+		return "[" + m + "?, one of several]", typeset.Red
 	case f.Trust == unwind.Guess:
-		return "[" + m + "?]", red
+		return "[" + m + "?]", typeset.Red
 	case f.Trust == unwind.Likely:
-		return "[" + m + ", likely]", yellow
+		return "[" + m + ", likely]", typeset.Yellow
 	case f.Function == "" && f.Method != unwind.MethodContext, f.Method == unwind.MethodSigframe:
 		return "[" + m + "]", ""
 	}
@@ -176,15 +177,15 @@ func (t *frameTable) row(n int, r *row) {
 	if r.noPC {
 		t.pad(len("0x") + t.digits)
 	} else {
-		t.b = appendHex(t.b, r.pc, t.digits)
+		t.b = typeset.AppendHex(t.b, r.pc, t.digits)
 	}
 	t.b = append(t.b, "  "...)
 	if t.style.Color {
-		t.b = append(t.b, bold...)
+		t.b = append(t.b, typeset.Bold...)
 	}
 	t.b = append(t.b, r.name...)
 	if t.style.Color {
-		t.b = append(t.b, plain...)
+		t.b = append(t.b, typeset.Plain...)
 	}
 	if r.file != "" || r.tag != "" {
 		t.pad(max(0, t.name-utf8.RuneCountInString(r.name)))

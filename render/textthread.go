@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
@@ -43,16 +44,16 @@ func (t *threadText) header() {
 	th := t.th
 	t.b = append(t.b, threadTitle(t.group)...)
 	if s := names(t.group); s != "" {
-		t.b = appendText(append(t.b, ' '), s)
+		t.b = typeset.AppendText(append(t.b, ' '), s)
 	}
 	if th.Crashed {
 		t.b = append(t.b, " (crashed)"...)
 		if f := cmp.Or(th.Fault, t.r.Snapshot.Fault); f != nil && f.Name != "" {
 			t.b = append(t.b, ": "...)
-			t.b = appendText(t.b, f.Name)
+			t.b = typeset.AppendText(t.b, f.Name)
 			if f.HasAddress {
 				t.b = append(t.b, " at "...)
-				t.b = appendHex(t.b, f.Address, t.digits)
+				t.b = typeset.AppendHex(t.b, f.Address, t.digits)
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func (t *threadText) stop() {
 	t.b = append(t.b, th.Stop.Reason.String()...)
 	if th.Stop.Reason != unwind.StopRoot && th.Stop.Reason != unwind.StopNullPC {
 		t.b = append(t.b, " at "...)
-		t.b = appendHex(t.b, th.Stop.Addr, t.digits)
+		t.b = typeset.AppendHex(t.b, th.Stop.Addr, t.digits)
 	}
 	t.b = append(t.b, '\n')
 	if th.Tried != nil {
@@ -112,7 +113,7 @@ func (t *threadText) registers() {
 			continue
 		}
 		t.b = fmt.Appendf(t.b, "    %-6s ", arch.Regs[i].Names[0])
-		t.b = appendHex(t.b, v, 2*arch.Regs[i].Size)
+		t.b = typeset.AppendHex(t.b, v, 2*arch.Regs[i].Size)
 		if n++; n%perLine == 0 {
 			t.b = append(t.b, '\n')
 		}

@@ -1,6 +1,9 @@
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/backsight/backsight/internal/typeset"
+)
 
 // usage writes what each frame takes of the stack, as the kernel's stack tracer does
 // (Documentation/trace/ftrace.rst, stack_trace), in bytes:
@@ -26,8 +29,8 @@ func (t *threadText) usage() {
 			depth = "≥" + depth
 		}
 		if f.HasAddress() {
-			place = string(appendHex(nil, f.PC, t.digits))
+			place = string(typeset.AppendHex(nil, f.PC, t.digits))
 		}
-		t.b = fmt.Appendf(t.b, "%3d) %8s%8s   %-*s  %s\n", n, depth, size, width, place, Text(frameName(f)))
+		t.b = fmt.Appendf(t.b, "%3d) %8s%8s   %-*s  %s\n", n, depth, size, width, place, typeset.Text(typeset.FrameName(f)))
 	}
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -43,7 +44,7 @@ func (t *frameTable) arguments(f *report.Frame, inlined string) string {
 		case len(value) > maxValue:
 			value = append(value[:maxValue-1], '…')
 		}
-		said = append(said, Text(v.Name)+"="+Text(string(value)))
+		said = append(said, typeset.Text(v.Name)+"="+typeset.Text(string(value)))
 	}
 	if said == nil {
 		return ""

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
@@ -152,7 +153,7 @@ func shownName(f *report.Frame, digits int) string {
 	if f.Function == "" && f.Module == nil {
 		return address(f.PC, digits)
 	}
-	return frameName(f)
+	return typeset.FrameName(f)
 }
 
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
@@ -173,7 +174,7 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 		v.TailCaller = l.Function
 	}
 	for _, in := range f.Inlines {
-		v.Inlines = append(v.Inlines, inlineView{shortName(orUnknown(in.Function), maxName), strings.TrimSpace(orUnknown(in.Function) + " " + place(in.File, f.Dir, in.Line))})
+		v.Inlines = append(v.Inlines, inlineView{shortName(typeset.OrUnknown(in.Function), maxName), strings.TrimSpace(typeset.OrUnknown(in.Function) + " " + place(in.File, f.Dir, in.Line))})
 	}
 	if d := f.Details; d != nil {
 		v.Variables, v.Excerpt = viewVariables(d), viewExcerpt(arch, d, digits)
@@ -198,4 +199,4 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	return v
 }
 
-func address(v uint64, digits int) string { return string(appendHex(nil, v, digits)) }
+func address(v uint64, digits int) string { return string(typeset.AppendHex(nil, v, digits)) }

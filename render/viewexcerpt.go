@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -15,7 +16,7 @@ func viewVariables(d *report.Details) (out []variableView) {
 		if v.Inlined != "" {
 			name = v.Inlined + ": " + name
 		}
-		out = append(out, variableView{Text(name), Text(variableKind(v)), Text(valueOf(v))})
+		out = append(out, variableView{typeset.Text(name), typeset.Text(variableKind(v)), typeset.Text(valueOf(v))})
 	}
 	return out
 }
@@ -24,11 +25,11 @@ func viewVariables(d *report.Details) (out []variableView) {
 func viewExcerpt(arch *cpu.Arch, d *report.Details, digits int) (out []lineView) {
 	for i := range d.Source {
 		l := &d.Source[i]
-		out = append(out, lineView{Text(fmt.Sprintf("%s%5d  %s", mark(l.Here), l.Number, expanded(l.Text))), l.Here})
+		out = append(out, lineView{typeset.Text(fmt.Sprintf("%s%5d  %s", mark(l.Here), l.Number, expanded(l.Text))), l.Here})
 	}
 	for i := range d.Code {
 		c := &d.Code[i]
-		out = append(out, lineView{Text(mark(c.Here) + address(c.Addr, digits) + "  " + instructionText(arch, c)), c.Here})
+		out = append(out, lineView{typeset.Text(mark(c.Here) + address(c.Addr, digits) + "  " + instructionText(arch, c)), c.Here})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/backsight/backsight/internal/stackmap"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -34,7 +35,7 @@ func viewStack(r *report.Report, th *report.Thread, limit, digits int) (out []wo
 		if n < minRun {
 			n = 1
 		}
-		v := wordView{Addr: address(w.Addr, digits), Value: address(w.Value, digits), Kind: string(w.Kind), Note: Text(w.Note), Frame: w.Frame}
+		v := wordView{Addr: address(w.Addr, digits), Value: address(w.Value, digits), Kind: string(w.Kind), Note: typeset.Text(w.Note), Frame: w.Frame}
 		if n > 1 {
 			v.Note = fmt.Sprintf("%d times", n)
 		}

@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/spf13/cobra"
 )
 
@@ -71,7 +72,7 @@ func (o *addrOptions) run(ctx context.Context, args []string, stdout, stderr io.
 			failed = true
 			complain(stderr, err.Error())
 		}
-		lines = render.AppendLocation(lines[:0], render.Text(text), &l, at)
+		lines = display.AppendLocation(lines[:0], typeset.Text(text), &l, at)
 		_, _ = out.Write(lines) // Flush tells the error
 	}
 	for _, text := range args[1:] {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/internal/input/listing"
-	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
@@ -58,7 +58,7 @@ const maxNames = 64
 func (a *annotator) names(line string) (list []string) {
 	if f, ok := listing.Parse(line); ok {
 		if l, at, ok := a.frame(&f); ok && tells(&f, &l) {
-			return []string{render.LocationText(&l, at)}
+			return []string{display.LocationText(&l, at)}
 		}
 		if f.Module != "" {
 			return nil
@@ -96,7 +96,7 @@ func (a *annotator) printed(p *printed) string {
 	if !known {
 		return ""
 	}
-	return render.LocationText(&l, at)
+	return display.LocationText(&l, at)
 }
 
 // tells tells whether a place says more than the line does.

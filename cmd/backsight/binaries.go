@@ -15,7 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/code/matching"
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/internal/mapped"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )
@@ -143,7 +143,7 @@ func (b *builds) inOld(r *jsonreport.Report) (list []string) {
 func (b *builds) appendPlace(dst []byte, offset string) []byte {
 	n, err := strconv.ParseUint(offset, 0, 64)
 	if err != nil {
-		return fmt.Appendf(dst, "%s  no number\n", render.Text(offset))
+		return fmt.Appendf(dst, "%s  no number\n", typeset.Text(offset))
 	}
 	lo, _ := b.images[0].Segments.Bounds()
 	newLo, _ := b.images[1].Segments.Bounds()
@@ -165,7 +165,7 @@ func (b *builds) appendPlace(dst []byte, offset string) []byte {
 	}
 	dst = fmt.Appendf(dst, "%s%#x  %s+%#x", about, f.PC-newLo, b.called(1, f.New), f.PC-f.New.Entry)
 	if l := b.names.Lookup(target.NewModule(b.paths[1], b.images[1], 0), f.PC-1); l.File != "" {
-		dst = fmt.Appendf(dst, "  %s:%d", render.Text(l.File), l.Line)
+		dst = fmt.Appendf(dst, "  %s:%d", typeset.Text(l.File), l.Line)
 	}
 	return fmt.Appendf(dst, "  (by %s)\n", f.By)
 }
@@ -173,7 +173,7 @@ func (b *builds) appendPlace(dst []byte, offset string) []byte {
 // called is what a function of a build is called: its name, else the offset at which it begins.
 func (b *builds) called(build int, f *matching.Function) string {
 	lo, _ := b.images[build].Segments.Bounds()
-	return cmp.Or(render.Text(f.Name), fmt.Sprintf("%#x", f.Entry-lo))
+	return cmp.Or(typeset.Text(f.Name), fmt.Sprintf("%#x", f.Entry-lo))
 }
 
 // appendFunctions appends the functions of both builds, a line each, and counts them.
@@ -194,7 +194,7 @@ func (b *builds) appendFunctions(dst []byte) []byte {
 		}
 	}
 	for i, build := range []*matching.Build{b.match.Old, b.match.New} {
-		dst = fmt.Appendf(dst, "%s: %d functions", render.Text(b.paths[i]), len(build.Functions))
+		dst = fmt.Appendf(dst, "%s: %d functions", typeset.Text(b.paths[i]), len(build.Functions))
 		if build.Left > 0 {
 			dst = fmt.Appendf(dst, ", and %d places that were not looked at, for that would have cost too much", build.Left)
 		}
@@ -214,7 +214,7 @@ func (b *builds) whole(build int, f *matching.Function) string {
 	lo, _ := b.images[build].Segments.Bounds()
 	s := fmt.Sprintf("%#x", f.Entry-lo)
 	if f.Name != "" {
-		s += " " + render.Text(f.Name)
+		s += " " + typeset.Text(f.Name)
 	}
 	return s
 }

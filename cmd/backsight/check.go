@@ -12,8 +12,8 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/internal/visible"
-	"github.com/backsight/backsight/render"
 )
 
 // checked compares the tables of a binary with its code, and says where they are wrong. The exit code is
@@ -89,7 +89,7 @@ func writeFindings(w io.Writer, _ string, img *image.Image, r *backsight.TableRe
 		f := &r.Findings[i]
 		fmt.Fprintf(out, "%#x to %#x  ", f.Lo, f.Hi)
 		if name := nameAt(img, f.Lo); name != "" {
-			fmt.Fprintf(out, "%s  ", render.Text(name))
+			fmt.Fprintf(out, "%s  ", typeset.Text(name))
 		}
 		fmt.Fprintf(out, "%s, %s\n", sure(f), against(f.Evidence.String()))
 		fmt.Fprintf(out, "  table  %s\n  code   %s\n", f.Table, f.Code)

@@ -5,6 +5,7 @@ package main
 import (
 	"io"
 
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/cobra"
@@ -64,12 +65,12 @@ const btExample = `  backsight bt core.1234
 func forms() []form {
 	return append(plainForms(),
 		form{name: "html", says: "one page", Form: render.PageForm()},
-		form{name: "apple", says: "a crash report of macOS", Form: render.Form{Append: unstyled(render.AppendApple), Between: "\n"}},
-		form{name: "problems", says: "a compiler's messages", Form: render.Form{Append: unstyled(render.AppendProblems)}},
+		form{name: "apple", says: "a crash report of macOS", Form: render.Form{Append: unstyled(display.AppendApple), Between: "\n"}},
+		form{name: "problems", says: "a compiler's messages", Form: render.Form{Append: unstyled(display.AppendProblems)}},
 		form{name: "signature", says: "a line each, by which crashes are compared", Form: render.Form{Append: appendSignature}},
-		form{name: "perf", says: "perf script's text", Form: render.Form{Append: unstyled(render.AppendPerf)}},
-		form{name: "folded", says: "for flamegraph.pl", counts: func(s *render.Stacks, w io.Writer, _ string) error { return s.WriteFolded(w) }},
-		form{name: "flame", says: "a page with a flame graph", counts: func(s *render.Stacks, w io.Writer, title string) error {
+		form{name: "perf", says: "perf script's text", Form: render.Form{Append: unstyled(display.AppendPerf)}},
+		form{name: "folded", says: "for flamegraph.pl", counts: func(s *display.Stacks, w io.Writer, _ string) error { return s.WriteFolded(w) }},
+		form{name: "flame", says: "a page with a flame graph", counts: func(s *display.Stacks, w io.Writer, title string) error {
 			_, err := w.Write(s.AppendFlame(nil, title))
 			return err
 		}},
@@ -86,7 +87,7 @@ func appendSignature(dst []byte, r *report.Report, style render.Style) []byte {
 	return render.AppendSignature(dst, r, style.Capture)
 }
 
-func writePprof(s *render.Stacks, w io.Writer, _ string) error {
+func writePprof(s *display.Stacks, w io.Writer, _ string) error {
 	b, err := s.AppendPprof(nil)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/spf13/cobra"
 )
 
@@ -111,7 +111,7 @@ func completeThreads(_ *cobra.Command, args []string, _ string) (found []string,
 	}
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
-		what := render.Text(t.Name)
+		what := typeset.Text(t.Name)
 		if t.Crashed {
 			what = strings.TrimSpace(what + " (crashed)")
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/crashdir"
 	"github.com/backsight/backsight/internal/gcore"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
@@ -63,7 +64,7 @@ Linux 6.16 %F may follow the time: it tells a process from another with its ID.`
 				}
 			}
 			if err = o.handle(cmd.Context(), d, os.Stdin, stderr, to); err != nil && !crashdir.Heard() {
-				crashdir.Log(fmt.Sprintf("crash of process %d: %s", d.pid, render.Text(err.Error())))
+				crashdir.Log(fmt.Sprintf("crash of process %d: %s", d.pid, typeset.Text(err.Error())))
 			}
 			return err
 		},
@@ -202,7 +203,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 		return r
 	}
 	for _, issue := range rep.Issues {
-		r.text = fmt.Appendf(r.text, "%s\n", render.Text(issue.Text))
+		r.text = fmt.Appendf(r.text, "%s\n", typeset.Text(issue.Text))
 	}
 	r.text = render.AppendText(r.text, rep, style)
 	frames := 0
@@ -244,7 +245,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 // write writes the files of a report.
 func (o *crashOptions) write(ctx context.Context, t *crashdir.Ticket, d death, r *crashReport) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "process %d (%s), thread %d, signal %d, time %d, %s\n", d.pid, render.Text(d.program), d.tid, d.signal, d.when.Unix(), d.when.UTC().Format(time.RFC3339))
+	fmt.Fprintf(&text, "process %d (%s), thread %d, signal %d, time %d, %s\n", d.pid, typeset.Text(d.program), d.tid, d.signal, d.when.Unix(), d.when.UTC().Format(time.RFC3339))
 	if r.held > 0 {
 		fmt.Fprintf(&text, "its memory was copied within %.1f ms\n", r.held.Seconds()*1000)
 	}
@@ -252,7 +253,7 @@ func (o *crashOptions) write(ctx context.Context, t *crashdir.Ticket, d death, r
 		fmt.Fprintf(&text, "%d crashes of this program before were only counted\n", t.Counted)
 	}
 	if r.failure != nil {
-		fmt.Fprintf(&text, "%s\n", render.Text(r.failure.Error()))
+		fmt.Fprintf(&text, "%s\n", typeset.Text(r.failure.Error()))
 	}
 	text.Write(r.text)
 	err := t.Write(ctx, ".txt", []byte(text.String()))

@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/backsight/backsight/internal/comparing"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/spf13/cobra"
 )
 
@@ -93,9 +93,9 @@ func (o *diffOptions) compare(ctx context.Context, args []string, stdout io.Writ
 	}
 	c := comparing.Compare(&a[0], &b[0])
 	if o.format == "html" {
-		_, err = stdout.Write(render.AppendComparisonPage(nil, c))
+		_, err = stdout.Write(display.AppendComparisonPage(nil, c))
 	} else {
-		_, err = stdout.Write(render.AppendComparison(nil, c, color))
+		_, err = stdout.Write(display.AppendComparison(nil, c, color))
 	}
 	if err != nil {
 		return outputFailed(err)

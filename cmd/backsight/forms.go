@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/render"
 )
 
@@ -13,7 +14,7 @@ type form struct {
 	says string // what help says of it, if anything
 	// Form writes each report. Where Append is nil, counts has the stacks of all reports.
 	render.Form
-	counts func(s *render.Stacks, w io.Writer, title string) error
+	counts func(s *display.Stacks, w io.Writer, title string) error
 	binary bool // not for a terminal
 }
 

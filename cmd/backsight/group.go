@@ -9,9 +9,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/internal/grouping"
 	"github.com/backsight/backsight/internal/jsonreport"
-	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 )
 
@@ -99,7 +99,7 @@ func (o *groupOptions) write(w io.Writer, groups *grouping.Groups) error {
 	if o.all {
 		most = 1 << 30
 	}
-	_, err := w.Write(render.AppendGroups(nil, groups, most))
+	_, err := w.Write(display.AppendGroups(nil, groups, most))
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,7 +19,7 @@ func newHelp(root *cobra.Command, stdout io.Writer) *cobra.Command {
 		Short: "Help about a command, or the marks of a backtrace: help marks",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "marks" {
-				_, err := c.OutOrStdout().Write(render.AppendMarks(nil, helpWidth(stdout)))
+				_, err := c.OutOrStdout().Write(typeset.AppendMarks(nil, helpWidth(stdout)))
 				return err
 			}
 			c, rest, err := root.Find(args)

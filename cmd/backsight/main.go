@@ -13,7 +13,7 @@ import (
 
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/internal/stack"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // Exit codes, besides exitInterrupted's.
@@ -132,7 +132,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // complain writes one message.
-func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", render.Text(what)) }
+func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", typeset.Text(what)) }
 
 // command is a command that is made when it is asked for.
 type command struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/outfile"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -71,7 +71,7 @@ func manual(name string, c *cobra.Command) string {
 		})
 	}
 	if c.Name() == "bt" {
-		fmt.Fprintf(&b, ".SH MARKS\n.nf\n%s.fi\n", verbatim(string(render.AppendMarks(nil, manualWidth))))
+		fmt.Fprintf(&b, ".SH MARKS\n.nf\n%s.fi\n", verbatim(string(typeset.AppendMarks(nil, manualWidth))))
 	}
 	if c.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s.fi\n", verbatim(c.Example))

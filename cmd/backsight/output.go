@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 )
@@ -25,7 +26,7 @@ type output struct {
 	n      int    // reports
 	first  piece  // held back
 	// stacks counts the stacks of all reports, for the formats that are such counts; nil else.
-	stacks *render.Stacks
+	stacks *display.Stacks
 	buffer *bufio.Writer // to w; nil: nothing was written
 	direct bool          // to a terminal, on which messages stand between
 }
@@ -41,7 +42,7 @@ func (o *output) use(format, title string) error {
 		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: redirect it", format)
 	}
 	if o.form.Append == nil {
-		o.stacks = new(render.Stacks)
+		o.stacks = new(display.Stacks)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 )
 
@@ -15,7 +15,7 @@ func listThreads(snap *target.Snapshot) (out []byte) {
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
 		out = strconv.AppendInt(out, int64(t.ID), 10)
-		out = append(append(out, "  "...), render.Text(t.Name)...)
+		out = append(append(out, "  "...), typeset.Text(t.Name)...)
 		if t.Crashed {
 			out = append(out, " (crashed)"...)
 		}
@@ -27,7 +27,7 @@ func listThreads(snap *target.Snapshot) (out []byte) {
 // kernelLog is the log of a snapshot's kernel, harmless on a terminal.
 func kernelLog(snap *target.Snapshot) (out []byte) {
 	for line := range strings.Lines(snap.Log) {
-		out = append(append(out, render.Text(strings.TrimSuffix(line, "\n"))...), '\n')
+		out = append(append(out, typeset.Text(strings.TrimSuffix(line, "\n"))...), '\n')
 	}
 	return out
 }

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
 )
 
 // shownTrees is how many stacks a page has.
@@ -15,7 +15,7 @@ const shownTrees = 40
 
 // writeStackPage writes a web page with a chart of the calls below each root.
 func writeStackPage(w io.Writer, r *stackResult) error {
-	var roots []render.Block
+	var roots []display.Block
 	for i := range r.Roots[:min(shownTrees, len(r.Roots))] {
 		x := &r.Roots[i]
 		if b, ok := r.Tree.Of(x.At); ok {
@@ -26,12 +26,12 @@ func writeStackPage(w io.Writer, r *stackResult) error {
 	}
 	facts := []string{plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), fmt.Sprintf("%d open", len(r.Below)),
 		"as wide as the stack from there on, the deepest first"}
-	_, err := w.Write(render.AppendIcicle(nil, "Stacks of "+r.Path, facts, roots))
+	_, err := w.Write(display.AppendIcicle(nil, "Stacks of "+r.Path, facts, roots))
 	return err
 }
 
-func blockOf(b *backsight.StackBranch) render.Block {
-	out := render.Block{Name: fmt.Sprintf("%s %d", b.Name, b.Depth), Size: b.Depth, Own: b.Own, Doubtful: b.Open,
+func blockOf(b *backsight.StackBranch) display.Block {
+	out := display.Block{Name: fmt.Sprintf("%s %d", b.Name, b.Depth), Size: b.Depth, Own: b.Own, Doubtful: b.Open,
 		About: fmt.Sprintf("%s: %d bytes from here on, %d by itself", b.Name, b.Depth, b.Own)}
 	for i := range b.Below {
 		out.Below = append(out.Below, blockOf(&b.Below[i]))

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // Bounds of a text: the stacks of which paths are shown, frames of a path, handlers, things that are open.
@@ -23,7 +23,7 @@ const (
 // writeStackText writes the deepest path of each stack, what is open, and what else was asked for.
 func writeStackText(w io.Writer, r *stackResult) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s: %s, %s, %d through pointers that are not resolved\n", render.Text(r.Path),
+	fmt.Fprintf(out, "%s: %s, %s, %d through pointers that are not resolved\n", typeset.Text(r.Path),
 		plural(len(r.Functions), "function", "functions"), plural(r.Calls, "call", "calls"), r.Pointers)
 	if r.Issue != "" {
 		fmt.Fprintf(out, "not all functions were analysed: %s\n", r.Issue)
@@ -64,10 +64,10 @@ func writeRoot(out io.Writer, r *stackResult, i int) {
 // short is a name as it fits a line.
 func short(name string) string {
 	const most = 48
-	if text := []rune(render.Text(name)); len(text) > most {
+	if text := []rune(typeset.Text(name)); len(text) > most {
 		return string(text[:most-1]) + "…"
 	}
-	return render.Text(name)
+	return typeset.Text(name)
 }
 
 // margin says what is left of a stack whose size is known.
@@ -76,9 +76,9 @@ func margin(x *backsight.StackRoot) string {
 	case x.Stack == 0:
 		return ""
 	case left < 0:
-		return fmt.Sprintf(" of %d (%s): %d too many", x.Stack, render.Text(x.From), -left)
+		return fmt.Sprintf(" of %d (%s): %d too many", x.Stack, typeset.Text(x.From), -left)
 	default:
-		return fmt.Sprintf(" of %d (%s): %d left", x.Stack, render.Text(x.From), left)
+		return fmt.Sprintf(" of %d (%s): %d left", x.Stack, typeset.Text(x.From), left)
 	}
 }
 
@@ -120,7 +120,7 @@ func writeOpen(out io.Writer, r *stackResult) {
 		if o.At != 0 {
 			fmt.Fprintf(out, " at %#x", o.At)
 		}
-		fmt.Fprintf(out, ": %s\n      %s\n", render.Text(o.Why), render.Text(o.Close))
+		fmt.Fprintf(out, ": %s\n      %s\n", typeset.Text(o.Why), typeset.Text(o.Close))
 	}
 	if n := len(list) - shownOpen; n > 0 {
 		fmt.Fprintf(out, "  and %d more: -f json has all\n", n)

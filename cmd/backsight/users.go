@@ -15,7 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/gcore"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/procfs"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -115,7 +115,7 @@ func (m *machineFlags) core(ctx context.Context, which string, stderr io.Writer)
 
 // processTitle is the heading of a process out of a machine's memory.
 func processTitle(snap *target.Snapshot) string {
-	return fmt.Sprintf("Process %d %s", snap.PID, render.Text(snap.Command))
+	return fmt.Sprintf("Process %d %s", snap.PID, typeset.Text(snap.Command))
 }
 
 // listProcesses writes a machine's processes as a table: number, threads, the state of the first one, mapped memory, the binary's build ID and path.
@@ -150,5 +150,5 @@ func appendProcess(dst []byte, snap *target.Snapshot) []byte {
 	}
 	const mega = 1e6
 	return fmt.Appendf(dst, "%7d %7d  %-15s %9.1f  %-40s  %s\n", snap.PID, len(snap.Threads), cmp.Or(state, "-"), float64(size)/mega,
-		cmp.Or(id, "-"), render.Text(snap.Command))
+		cmp.Or(id, "-"), typeset.Text(snap.Command))
 }

@@ -16,8 +16,10 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/internal/follow"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/cobra"
@@ -208,7 +210,7 @@ func (w *watcher) echo(line *[]byte, chunk []byte) error {
 		}
 		whole := string((*line)[:i+1])
 		*line = (*line)[i+1:]
-		text := render.Text(strings.TrimRight(whole, "\r\n"))
+		text := typeset.Text(strings.TrimRight(whole, "\r\n"))
 		if text == "" && len(*line) == 0 && !w.opt.annotate {
 			break
 		}
@@ -284,7 +286,7 @@ func (w *watcher) write(ctx context.Context, r *report.Report) error {
 	case "jsonl":
 		out = render.AppendJSONLine(nil, r, w.style)
 	case "problems":
-		out = render.AppendProblems(nil, r)
+		out = display.AppendProblems(nil, r)
 	default:
 		out = append(render.AppendText([]byte{'\n'}, r, w.style), '\n')
 	}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // Table writes the results, a row a file: coverage is the share of places with an
@@ -58,7 +58,7 @@ func (r *Result) Show(w io.Writer, d *Disagreement) {
 		if pc == d.Place {
 			mark, at = ">", len(window)
 		}
-		window = append(window, fmt.Sprintf("  %s %#x  %s", mark, pc, render.Effect(r.Arch, in, 0)))
+		window = append(window, fmt.Sprintf("  %s %#x  %s", mark, pc, typeset.Effect(r.Arch, in, 0)))
 		if at >= 0 {
 			behind++
 		}

@@ -11,8 +11,8 @@ import (
 	"net/url"
 
 	"github.com/backsight/backsight/internal/comparing"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/internal/jsonreport"
-	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/service/api"
 )
 
@@ -179,7 +179,7 @@ func (s *site) compare(w http.ResponseWriter, r *http.Request) error {
 		}
 		reports[i].Own.Capture = tail(name)
 	}
-	article := render.AppendComparisonArticle(nil, comparing.Compare(reports[0], reports[1])) // escapes all that is told
+	article := display.AppendComparisonArticle(nil, comparing.Compare(reports[0], reports[1])) // escapes all that is told
 	s.show(w, r, http.StatusOK, "compare", "Two captures", comparison{names[0], names[1], template.HTML(article)})
 	return nil
 }

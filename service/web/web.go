@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/service/api"
 	"github.com/backsight/backsight/service/auth"
 	"github.com/backsight/backsight/service/db"
@@ -85,7 +85,7 @@ func static(mux *http.ServeMux) error {
 	mux.Handle("GET /static/", cached(http.StripPrefix("/static/", http.FileServerFS(list))))
 	mux.Handle("GET /static/report.css", cached(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = io.WriteString(w, render.PageStyle())
+		_, _ = io.WriteString(w, typeset.PageStyle())
 	})))
 	return nil
 }

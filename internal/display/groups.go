@@ -1,6 +1,6 @@
 //go:build !small
 
-package render
+package display
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/internal/grouping"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // AppendGroups appends groups of crashes, the largest first, with at most so many captures each.
@@ -21,16 +22,16 @@ func AppendGroups(dst []byte, groups *grouping.Groups, most int) []byte {
 	dst = fmt.Appendf(dst, "%d %s in %d %s\n", crashes, plural(crashes, "crash", "crashes"), len(list), plural(len(list), "group", "groups"))
 	for n, g := range list {
 		dst = fmt.Appendf(dst, "\n#%d  %d × ", n+1, len(g.Members))
-		dst = append(appendText(dst, g.Title), '\n')
-		dst = fmt.Appendf(dst, "    exact %s, stable %s\n", orDash(g.First.Exact), orDash(g.First.Stable))
+		dst = append(typeset.AppendText(dst, g.Title), '\n')
+		dst = fmt.Appendf(dst, "    exact %s, stable %s\n", typeset.OrDash(g.First.Exact), typeset.OrDash(g.First.Stable))
 		for i := range g.Members {
 			if i == most {
 				dst = fmt.Appendf(dst, "    and %d more\n", len(g.Members)-most)
 				break
 			}
 			m := &g.Members[i]
-			if dst = appendText(append(dst, "    "...), m.Capture); m.Why != "" {
-				dst = appendText(append(dst, "  "...), m.Why)
+			if dst = typeset.AppendText(append(dst, "    "...), m.Capture); m.Why != "" {
+				dst = typeset.AppendText(append(dst, "  "...), m.Why)
 			}
 			dst = append(dst, '\n')
 		}
@@ -38,7 +39,7 @@ func AppendGroups(dst []byte, groups *grouping.Groups, most int) []byte {
 	if len(groups.Unsigned) > 0 {
 		dst = fmt.Appendf(dst, "\nwithout a frame that is sure enough: %d\n", len(groups.Unsigned))
 		for _, c := range groups.Unsigned[:min(len(groups.Unsigned), most)] {
-			dst = append(appendText(append(dst, "    "...), c), '\n')
+			dst = append(typeset.AppendText(append(dst, "    "...), c), '\n')
 		}
 	}
 	return dst

@@ -1,6 +1,9 @@
-package render
+package display
 
-import "strconv"
+import (
+	"github.com/backsight/backsight/internal/typeset"
+	"strconv"
+)
 
 // Block is a function in an icicle chart: what it calls hangs below, each as wide as its share of all that does.
 type Block struct {
@@ -27,7 +30,7 @@ func (b *Block) append(dst []byte, part float64, depth int) []byte {
 	if b.Doubtful {
 		class = "guess"
 	}
-	dst = appendMarkup(dst, `<div class="n" style="width:{}%" data-n="0"><button class="{}" title="{}">{}</button>`,
+	dst = typeset.AppendMarkup(dst, `<div class="n" style="width:{}%" data-n="0"><button class="{}" title="{}">{}</button>`,
 		strconv.FormatFloat(100*part, 'f', 2, 64), class, b.About, b.Name)
 	if depth < maxFlameDepth && len(b.Below) > 0 {
 		sum := int64(0)

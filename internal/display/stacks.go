@@ -1,4 +1,4 @@
-package render
+package display
 
 import (
 	"encoding/binary"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -85,7 +86,7 @@ func (s *Stacks) Add(r *report.Report) {
 		th := &r.Threads[i]
 		numbers := make([]uint32, th.Count())
 		for n := range numbers {
-			numbers[n] = s.Learn(numbered(th, n), false)
+			numbers[n] = s.Learn(typeset.Numbered(th, n), false)
 		}
 		s.Count(r.Snapshot, numbers)
 	}
@@ -147,7 +148,7 @@ func (s *Stacks) begin() {
 
 // Count counts stacks of a snapshot: the numbers of their frames, innermost first. A stack without frames is not counted.
 func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
-	program := foldedName(programName(snap))
+	program := foldedName(typeset.ProgramName(snap))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()

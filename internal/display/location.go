@@ -1,6 +1,7 @@
-package render
+package display
 
 import (
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/symbol"
 )
 
@@ -14,11 +15,11 @@ func AppendLocation(dst []byte, what string, l *symbol.Location, at uint64) []by
 	for i := range l.Inlines {
 		in := &l.Inlines[i]
 		dst = append(append(dst, what...), "  "...)
-		dst = append(appendText(dst, orUnknown(in.Function)), " (inlined)"...)
-		dst = append(appendPlace(dst, "  ", in.File, l.Dir, in.Line), '\n')
+		dst = append(typeset.AppendText(dst, typeset.OrUnknown(in.Function)), " (inlined)"...)
+		dst = append(typeset.AppendPlace(dst, "  ", in.File, l.Dir, in.Line), '\n')
 	}
 	dst = appendNamed(append(append(dst, what...), "  "...), l, at)
-	return append(appendPlace(dst, "  ", l.File, l.Dir, l.Line), '\n')
+	return append(typeset.AppendPlace(dst, "  ", l.File, l.Dir, l.Line), '\n')
 }
 
 // LocationText is a place in one line, what was inlined first: inl a.h:3, inlined into main+0x16 a.c:9.
@@ -26,15 +27,15 @@ func LocationText(l *symbol.Location, at uint64) string {
 	var dst []byte
 	for i := range l.Inlines {
 		in := &l.Inlines[i]
-		dst = appendPlace(appendText(dst, orUnknown(in.Function)), " ", in.File, l.Dir, in.Line)
+		dst = typeset.AppendPlace(typeset.AppendText(dst, typeset.OrUnknown(in.Function)), " ", in.File, l.Dir, in.Line)
 		dst = append(dst, ", inlined into "...)
 	}
-	return string(appendPlace(appendNamed(dst, l, at), " ", l.File, l.Dir, l.Line))
+	return string(typeset.AppendPlace(appendNamed(dst, l, at), " ", l.File, l.Dir, l.Line))
 }
 
 func appendNamed(dst []byte, l *symbol.Location, at uint64) []byte {
 	if l.Function == "" {
 		return append(dst, '?')
 	}
-	return appendHex(append(appendText(dst, l.Function), '+'), at-l.Entry, 1)
+	return typeset.AppendHex(append(typeset.AppendText(dst, l.Function), '+'), at-l.Entry, 1)
 }

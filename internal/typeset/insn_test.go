@@ -1,4 +1,4 @@
-package render_test
+package typeset_test
 
 import (
 	"encoding/hex"
@@ -9,7 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/mips"
 	"github.com/backsight/backsight/internal/cpu/x86"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // TestEffect reads like a disassembly, with the effect in place of the mnemonic.
@@ -54,7 +54,7 @@ func TestEffect(t *testing.T) {
 			t.Errorf("%s: not decoded", c.insn)
 			continue
 		}
-		if got := render.Effect(arch, &insn[0], 0); got != c.want {
+		if got := typeset.Effect(arch, &insn[0], 0); got != c.want {
 			t.Errorf("%s: %q, want %q", c.insn, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package render
+package typeset
 
 import (
 	"path"
@@ -10,10 +10,10 @@ import (
 // maxComm is how much of a program's name Linux keeps (TASK_COMM_LEN, without the zero).
 const maxComm = 15
 
-// programName is the name of the program that was captured, "" where nobody knows.
-func programName(s *target.Snapshot) string {
+// ProgramName is the name of the program that was captured, "" where nobody knows.
+func ProgramName(s *target.Snapshot) string {
 	name, _, _ := strings.Cut(s.Command, " ")
-	if i := mainModule(s); i >= 0 {
+	if i := MainModule(s); i >= 0 {
 		name = s.Modules[i].Name
 	}
 	if name == "" {
@@ -22,14 +22,14 @@ func programName(s *target.Snapshot) string {
 	return path.Base(name)
 }
 
-// mainModule is the index of the program's own binary among the modules: the one that the
+// MainModule is the index of the program's own binary among the modules: the one that the
 // command names, or the only one that is linked to its place; -1 where neither tells.
-func mainModule(s *target.Snapshot) int {
+func MainModule(s *target.Snapshot) int {
 	word, _, _ := strings.Cut(s.Command, " ")
 	if word != "" {
 		want := path.Base(word)
 		for i, m := range s.Modules {
-			if name := moduleName(m); name == want || len(want) == maxComm && strings.HasPrefix(name, want) {
+			if name := ModuleName(m); name == want || len(want) == maxComm && strings.HasPrefix(name, want) {
 				return i
 			}
 		}

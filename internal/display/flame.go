@@ -1,7 +1,8 @@
-package render
+package display
 
 import (
 	"cmp"
+	"github.com/backsight/backsight/internal/typeset"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,19 +32,19 @@ func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
 
 // appendFlameHead begins a page with a chart of nested functions, above which stand facts and a search; appendFlameTail ends it.
 func appendFlameHead(dst []byte, title string, facts ...string) []byte {
-	dst = AppendPageHead(dst, title)
-	dst = appendMarkup(appendMarkup(append(dst, "<style>"...), pageFile("flame.css")), "</style>\n<article>\n<header>\n<h1>{}</h1>\n", title)
+	dst = typeset.AppendPageHead(dst, title)
+	dst = typeset.AppendMarkup(typeset.AppendMarkup(append(dst, "<style>"...), typeset.PageFile("flame.css")), "</style>\n<article>\n<header>\n<h1>{}</h1>\n", title)
 	dst = append(dst, `<p class="facts">`...)
 	for _, fact := range facts {
-		dst = appendMarkup(dst, "<span>{}</span> ", fact)
+		dst = typeset.AppendMarkup(dst, "<span>{}</span> ", fact)
 	}
-	return appendMarkup(dst, `<label>Search <input id="search" type="search"></label> <output id="found"></output></p>`+
+	return typeset.AppendMarkup(dst, `<label>Search <input id="search" type="search"></label> <output id="found"></output></p>`+
 		"\n</header>\n<div class=\"card\" id=\"flame\">\n")
 }
 
 func appendFlameTail(dst []byte) []byte {
-	dst = appendMarkup(dst, "</div>\n</article>\n<script>")
-	return appendMarkup(appendMarkup(dst, pageFile("flame.js")), "</script>\n</body>\n</html>\n")
+	dst = typeset.AppendMarkup(dst, "</div>\n</article>\n<script>")
+	return typeset.AppendMarkup(typeset.AppendMarkup(dst, typeset.PageFile("flame.js")), "</script>\n</body>\n</html>\n")
 }
 
 // addTo adds a stack below a node.
@@ -98,7 +99,7 @@ func (f *flame) append(dst []byte, n *flameNode, above int) []byte {
 	if strings.HasSuffix(n.name, "?") {
 		class = "guess"
 	}
-	dst = appendMarkup(dst, `<div class="n" style="width:{}%" data-n="{}"><button class="{}" title="{} ({}, {} %) {}">{}</button>`,
+	dst = typeset.AppendMarkup(dst, `<div class="n" style="width:{}%" data-n="{}"><button class="{}" title="{} ({}, {} %) {}">{}</button>`,
 		percent(n.count, above), strconv.Itoa(n.count), class, n.name, strconv.Itoa(n.count), percent(n.count, f.all), n.module, n.name)
 	called := make([]*flameNode, 0, len(n.called))
 	for _, c := range n.called {

@@ -1,8 +1,9 @@
-package render
+package display
 
 import (
 	"strconv"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
@@ -31,11 +32,11 @@ func appendProblem(dst []byte, r *report.Report, th *report.Thread) []byte {
 		if f.File == "" || f.Line == 0 || f.Trust == unwind.Guess {
 			continue
 		}
-		dst = appendText(dst, shortFile(f.File, f.Dir))
+		dst = typeset.AppendText(dst, typeset.ShortFile(f.File, f.Dir))
 		dst = strconv.AppendInt(append(dst, ':'), int64(f.Line), 10)
 		if said {
 			dst = append(dst, ": note: called from "...)
-			dst = append(appendText(dst, orUnknown(f.Function)), '\n')
+			dst = append(typeset.AppendText(dst, typeset.OrUnknown(f.Function)), '\n')
 			continue
 		}
 		said = true
@@ -43,21 +44,21 @@ func appendProblem(dst []byte, r *report.Report, th *report.Thread) []byte {
 	}
 	if !said && len(th.Frames) > 0 {
 		f := &th.Frames[0]
-		dst = appendWhat(appendText(dst, orUnknown(moduleName(f.Module))), r, th, f)
+		dst = appendWhat(typeset.AppendText(dst, typeset.OrUnknown(typeset.ModuleName(f.Module))), r, th, f)
 	}
 	return dst
 }
 
 // appendWhat appends what hit a thread in a frame.
 func appendWhat(dst []byte, r *report.Report, th *report.Thread, f *report.Frame) []byte {
-	dst = appendText(append(dst, ": error: "...), crashName(r, th))
+	dst = typeset.AppendText(append(dst, ": error: "...), crashName(r, th))
 	where := f.Function
 	if where == "" {
-		where = frameName(f)
+		where = typeset.FrameName(f)
 	}
-	dst = appendText(append(dst, " in "...), where)
+	dst = typeset.AppendText(append(dst, " in "...), where)
 	if r.Crash != nil && len(r.Crash.Reasons) > 0 && r.Snapshot.Fault.Thread == th.ID {
-		dst = appendText(append(dst, ": "...), r.Crash.Reasons[0])
+		dst = typeset.AppendText(append(dst, ": "...), r.Crash.Reasons[0])
 	}
 	return append(dst, '\n')
 }

@@ -1,17 +1,16 @@
-package render
+package typeset
 
 import (
 	"strings"
 
-	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
 
 // What the marks of doubt mean.
 const (
 	meansCertain  = "given that memory holds what the program wrote there, no other frame can stand here"
-	meansLikely   = "nothing speaks against the frame, but what would prove it is missing"
-	meansGuess    = "a guess: other frames may stand here as well"
+	MeansLikely   = "nothing speaks against the frame, but what would prove it is missing"
+	MeansGuess    = "a guess: other frames may stand here as well"
 	meansTailCall = "the next frame called this function, which ended in a jump to the function above: it has no frame"
 	meansSeveral  = "a guess: several callers fit what was captured, this is one of them"
 )
@@ -29,8 +28,8 @@ type section struct {
 func marks() []section {
 	sure := section{"How sure a frame is", []term{
 		{"no mark", "certain: " + meansCertain},
-		{"likely", meansLikely},
-		{"?", meansGuess},
+		{"likely", MeansLikely},
+		{"?", MeansGuess},
 		{"one of several", meansSeveral},
 		{"(tail call)", meansTailCall},
 	}}
@@ -61,14 +60,14 @@ func AppendMarks(dst []byte, width int) []byte {
 			const column = 18
 			dst = append(append(dst, "  "...), m.mark...)
 			dst = append(dst, strings.Repeat(" ", max(1, column-2-len(m.mark)))...)
-			dst = appendWrapped(dst, m.means, column, width)
+			dst = AppendWrapped(dst, m.means, column, width)
 		}
 	}
 	return dst
 }
 
-// appendWrapped appends words as lines: the first begins at a column, the others are indented to it.
-func appendWrapped(dst []byte, words string, column, width int) []byte {
+// AppendWrapped appends words as lines: the first begins at a column, the others are indented to it.
+func AppendWrapped(dst []byte, words string, column, width int) []byte {
 	at := column
 	for i, w := range strings.Fields(words) {
 		switch {
@@ -83,38 +82,4 @@ func appendWrapped(dst []byte, words string, column, width int) []byte {
 		at += len(w)
 	}
 	return append(dst, '\n')
-}
-
-// legend says what the marks mean that a report's frames and ends have, "" where they have none.
-func legend(r *report.Report) string {
-	var trusts, stops, methods uint
-	for i := range r.Threads {
-		th := &r.Threads[i]
-		for k := range th.Frames {
-			f := &th.Frames[k]
-			if tag, _ := doubt(f); tag != "" {
-				methods |= 1 << f.Method
-				trusts |= 1 << f.Trust
-			}
-		}
-		stops |= 1 << th.Stop.Reason
-	}
-	var said []string
-	for _, m := range unwind.Methods() {
-		if methods>>m&1 != 0 {
-			said = append(said, "["+m.String()+"] "+m.Means())
-		}
-	}
-	if trusts>>unwind.Likely&1 != 0 {
-		said = append(said, "likely: "+meansLikely)
-	}
-	if trusts>>unwind.Guess&1 != 0 {
-		said = append(said, "? "+meansGuess)
-	}
-	for _, r := range unwind.StopReasons() {
-		if r != unwind.StopRoot && stops>>r&1 != 0 {
-			said = append(said, "stop "+r.String()+": "+r.Means())
-		}
-	}
-	return strings.Join(said, ". ")
 }

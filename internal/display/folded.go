@@ -1,4 +1,4 @@
-package render
+package display
 
 import (
 	"encoding/hex"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -39,7 +40,7 @@ func newStackFrame(f *report.Frame, addr uint64, module *stackModule) stackFrame
 	out := stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, addr, module}}}
 	for k := len(f.Inlines) - 1; k >= 0; k-- {
 		in := &f.Inlines[k]
-		out.places = append(out.places, stackPlace{foldedName(orUnknown(in.Function)), in.File, in.Line, addr, module})
+		out.places = append(out.places, stackPlace{foldedName(typeset.OrUnknown(in.Function)), in.File, in.Line, addr, module})
 	}
 	names := make([]string, len(out.places))
 	for i := range out.places {
@@ -54,7 +55,7 @@ func newStackFrame(f *report.Frame, addr uint64, module *stackModule) stackFrame
 func functionName(f *report.Frame) string {
 	name := f.Function
 	if name == "" {
-		name = frameName(f)
+		name = typeset.FrameName(f)
 	}
 	if guessed(f.Frame) {
 		name += "?"
@@ -67,7 +68,7 @@ func guessed(f *unwind.Frame) bool { return f.Trust == unwind.Guess && f.Checks&
 
 // foldedName is a name without the characters that separate names in folded stacks.
 func foldedName(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(Text(name), ";", ":"), "\n", " ")
+	return strings.ReplaceAll(strings.ReplaceAll(typeset.Text(name), ";", ":"), "\n", " ")
 }
 
 func moduleOf(m *target.Module) stackModule {

@@ -1,4 +1,4 @@
-package render_test
+package display_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cpu/arm64"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -33,7 +33,7 @@ func TestApple(t *testing.T) {
 		frame(0x1_0223_0040, app, symbol.Location{Function: "walk", Entry: 0x1_0223_0020, File: "/src/walk.c", Line: 9,
 			Inlines: []symbol.Inline{{Function: "next", File: "/src/list.h", Line: 20}}}),
 		frame(0x1_0223_0104, app, symbol.Location{}), frame(0x10, nil, symbol.Location{})}}}}
-	got := string(render.AppendApple(nil, r))
+	got := string(display.AppendApple(nil, r))
 	want := `Process:             my app [455]
 Path:                /Applications/my app.app/my app
 Code Type:           ARM-64
@@ -62,11 +62,11 @@ Binary Images:
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if empty := render.AppendApple(nil, &report.Report{}); len(empty) != 0 {
+	if empty := display.AppendApple(nil, &report.Report{}); len(empty) != 0 {
 		t.Errorf("without a snapshot: %q", empty)
 	}
 	snap.Threads[0].Name = "evil\x1b[31m"
-	if s := string(render.AppendApple(nil, r)); strings.Contains(s, "\x1b") {
+	if s := string(display.AppendApple(nil, r)); strings.Contains(s, "\x1b") {
 		t.Errorf("%q", s)
 	}
 }

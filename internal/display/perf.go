@@ -1,8 +1,9 @@
-package render
+package display
 
 import (
 	"fmt"
 
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -25,15 +26,15 @@ func AppendPerf(dst []byte, r *report.Report) []byte {
 			m = &target.Moment{CPU: -1, Period: 1}
 		}
 		const nano, micro = 1_000_000_000, 1_000
-		dst = appendText(dst, orUnknown(th.Name))
+		dst = typeset.AppendText(dst, typeset.OrUnknown(th.Name))
 		dst = fmt.Appendf(dst, " %7d/%-7d ", r.Snapshot.PID, th.ID)
 		if m.CPU >= 0 {
 			dst = fmt.Appendf(dst, "[%03d] ", m.CPU)
 		}
 		dst = fmt.Appendf(dst, "%5d.%06d: %10d ", m.Time/nano, m.Time%nano/micro, m.Period)
-		dst = append(appendText(dst, orUnknown(m.Event)), ":\n"...)
+		dst = append(typeset.AppendText(dst, typeset.OrUnknown(m.Event)), ":\n"...)
 		for k := range th.Count() {
-			dst = appendPerfFrame(dst, numbered(th, k))
+			dst = appendPerfFrame(dst, typeset.Numbered(th, k))
 		}
 		dst = append(dst, '\n')
 	}
@@ -43,16 +44,16 @@ func AppendPerf(dst []byte, r *report.Report) []byte {
 func appendPerfFrame(dst []byte, f *report.Frame) []byte {
 	for k := range f.Inlines {
 		dst = fmt.Appendf(dst, "\t%16x ", f.PC)
-		dst = append(appendText(dst, orUnknown(f.Inlines[k].Function)), " (inlined)\n"...)
+		dst = append(typeset.AppendText(dst, typeset.OrUnknown(f.Inlines[k].Function)), " (inlined)\n"...)
 	}
 	name, module := "[unknown]", "[unknown]"
 	if f.Function != "" {
-		name = f.Function + offset(f.PC-f.FunctionAt())
+		name = f.Function + typeset.Offset(f.PC-f.FunctionAt())
 	}
 	if f.Module != nil {
 		module = f.Module.Name
 	}
 	dst = fmt.Appendf(dst, "\t%16x ", f.PC)
-	dst = append(appendText(dst, name), " ("...)
-	return append(appendText(dst, module), ")\n"...)
+	dst = append(typeset.AppendText(dst, name), " ("...)
+	return append(typeset.AppendText(dst, module), ")\n"...)
 }

@@ -1,6 +1,6 @@
 //go:build !small
 
-package render
+package display
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/internal/comparing"
 	"github.com/backsight/backsight/internal/jsonreport"
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // AppendComparison appends two reports side by side, as text: a line a frame, with what the frame of A is to that of B.
@@ -32,12 +33,12 @@ type comparisonText struct {
 
 func (w *comparisonText) facts(list []comparing.Fact) {
 	for _, f := range list {
-		w.dst = appendText(fmt.Appendf(w.dst, "%-12s ", Text(f.Name)), orDash(f.A))
+		w.dst = typeset.AppendText(fmt.Appendf(w.dst, "%-12s ", typeset.Text(f.Name)), typeset.OrDash(f.A))
 		if f.A == f.B {
 			w.dst = append(w.dst, '\n')
 			continue
 		}
-		w.dst = appendText(append(w.dst, "  →  "...), orDash(f.B))
+		w.dst = typeset.AppendText(append(w.dst, "  →  "...), typeset.OrDash(f.B))
 		w.dst = append(w.dst, '\n')
 	}
 }
@@ -51,12 +52,12 @@ func (w *comparisonText) threads(t *comparing.Threads) {
 			w.dst = append(w.dst, color...)
 		}
 		w.dst = fmt.Appendf(w.dst, "%c %4s %4s  ", mark, number(r.A), number(r.B))
-		w.dst = appendText(w.dst, rowName(r))
+		w.dst = typeset.AppendText(w.dst, rowName(r))
 		if said := rowSays(r); said != "" {
-			w.dst = appendText(append(w.dst, "  "...), said)
+			w.dst = typeset.AppendText(append(w.dst, "  "...), said)
 		}
 		if w.color && color != "" {
-			w.dst = append(w.dst, plain...)
+			w.dst = append(w.dst, typeset.Plain...)
 		}
 		w.dst = append(w.dst, '\n')
 	}
@@ -78,7 +79,7 @@ func threadsTitle(t *comparing.Threads) string {
 func threadLabel(t *jsonreport.Thread) string {
 	title := "thread " + strconv.Itoa(t.ID)
 	if t.Name != "" {
-		title += " " + strconv.Quote(Text(t.Name))
+		title += " " + strconv.Quote(typeset.Text(t.Name))
 	}
 	return title
 }
@@ -89,13 +90,13 @@ func frameCount(t *jsonreport.Thread) string { return fmt.Sprintf(", %d frames",
 func rowMark(r comparing.Relation) (mark byte, color string) {
 	switch r {
 	case comparing.OnlyA:
-		return '-', red
+		return '-', typeset.Red
 	case comparing.OnlyB:
-		return '+', green
+		return '+', typeset.Green
 	case comparing.SamePlace:
 		return ' ', ""
 	}
-	return '~', yellow
+	return '~', typeset.Yellow
 }
 
 func number(f *jsonreport.Frame) string {
@@ -140,13 +141,13 @@ func rowSays(r *comparing.Row) string {
 // AppendComparisonPage appends two reports side by side, as a web page.
 func AppendComparisonPage(dst []byte, c *comparing.Comparison) []byte {
 	a, b := path.Base(c.A.Own.Capture), path.Base(c.B.Own.Capture)
-	return AppendPageTail(AppendComparisonArticle(AppendPageHead(dst, a+" and "+b), c))
+	return typeset.AppendPageTail(AppendComparisonArticle(typeset.AppendPageHead(dst, a+" and "+b), c))
 }
 
 // AppendComparisonArticle appends two reports side by side, as a part of a web page.
 func AppendComparisonArticle(dst []byte, c *comparing.Comparison) []byte {
 	a, b := path.Base(c.A.Own.Capture), path.Base(c.B.Own.Capture)
-	dst = appendMarkup(dst, "<article>\n<header><h1>{} and {}</h1></header>\n", a, b)
+	dst = typeset.AppendMarkup(dst, "<article>\n<header><h1>{} and {}</h1></header>\n", a, b)
 	dst = appendFactsCard(dst, "What differs as a whole", a, b, c.Facts)
 	for i := range c.Threads {
 		dst = appendThreadsCard(dst, &c.Threads[i])
@@ -154,31 +155,31 @@ func AppendComparisonArticle(dst []byte, c *comparing.Comparison) []byte {
 	if len(c.Registers) > 0 {
 		dst = appendFactsCard(dst, "Registers of the innermost frame", a, b, c.Registers)
 	}
-	return appendMarkup(dst, "</article>\n")
+	return typeset.AppendMarkup(dst, "</article>\n")
 }
 
 func appendFactsCard(dst []byte, title, a, b string, list []comparing.Fact) []byte {
-	dst = appendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><thead><tr><th><th>{}<th><th>{}</thead><tbody>`+"\n", title, a, b)
+	dst = typeset.AppendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><thead><tr><th><th>{}<th><th>{}</thead><tbody>`+"\n", title, a, b)
 	for _, f := range list {
-		dst = appendMarked(dst, "tr", "likely", f.A != f.B)
+		dst = typeset.AppendMarked(dst, "tr", "likely", f.A != f.B)
 		unlike := ""
 		if f.A != f.B {
 			unlike = "≠"
 		}
-		dst = appendMarkup(dst, `<td>{}<td class="hex">{}<td>{}<td class="hex">{}`+"\n", f.Name, orDash(f.A), unlike, orDash(f.B))
+		dst = typeset.AppendMarkup(dst, `<td>{}<td class="hex">{}<td>{}<td class="hex">{}`+"\n", f.Name, typeset.OrDash(f.A), unlike, typeset.OrDash(f.B))
 	}
-	return appendMarkup(dst, "</tbody></table></div></section>\n")
+	return typeset.AppendMarkup(dst, "</tbody></table></div></section>\n")
 }
 
 func appendThreadsCard(dst []byte, t *comparing.Threads) []byte {
-	dst = appendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><tbody>`+"\n", threadsTitle(t))
+	dst = typeset.AppendMarkup(dst, `<section class="card"><h2>{}</h2><div class="wide"><table><tbody>`+"\n", threadsTitle(t))
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		dst = appendSide(append(dst, "<tr><td>"...), r.A, r.Relation)
 		dst = appendSide(append(dst, "<td>"...), r.B, r.Relation)
-		dst = appendMarkup(dst, `<td class="dim">{}`+"\n", rowSays(r))
+		dst = typeset.AppendMarkup(dst, `<td class="dim">{}`+"\n", rowSays(r))
 	}
-	return appendMarkup(dst, "</tbody></table></div></section>\n")
+	return typeset.AppendMarkup(dst, "</tbody></table></div></section>\n")
 }
 
 // appendSide appends one of the frames of a row, with what else is known of the frame behind a click; nothing for nil.
@@ -186,12 +187,12 @@ func appendSide(dst []byte, f *jsonreport.Frame, r comparing.Relation) []byte {
 	if f == nil {
 		return dst
 	}
-	dst = appendMarkup(dst, `<details class="frame {}"><summary><span class="n">{}</span><span class="name">{}</span></summary>`, rowClass(r), number(f), frameTitle(f))
+	dst = typeset.AppendMarkup(dst, `<details class="frame {}"><summary><span class="n">{}</span><span class="name">{}</span></summary>`, rowClass(r), number(f), frameTitle(f))
 	where := f.Module
 	if f.File != "" {
 		where = f.File + ":" + strconv.Itoa(f.Line)
 	}
-	return appendMarkup(dst, `<p class="excerpt">{}<br>{}<br>{}, {}</p></details>`, where, f.Own.PC, f.Own.Method, f.Own.Trust)
+	return typeset.AppendMarkup(dst, `<p class="excerpt">{}<br>{}<br>{}, {}</p></details>`, where, f.Own.PC, f.Own.Method, f.Own.Trust)
 }
 
 // rowClass is the class by which a row has its colour, one of those of frames by their trust.

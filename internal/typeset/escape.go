@@ -1,4 +1,6 @@
-package render
+// Package typeset has what all forms of reports share: how text from captures is made harmless, colours, names of frames and places,
+// the frame of a web page, what marks mean, and instructions in words.
+package typeset
 
 import (
 	"unicode/utf8"
@@ -8,9 +10,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendText appends s as people may read it: \x1b and \u202e for what is risky,
+// AppendText appends s as people may read it: \x1b and \u202e for what is risky,
 // \xff for bytes that are not UTF-8.
-func appendText(dst []byte, s string) []byte {
+func AppendText(dst []byte, s string) []byte {
 	n := printable(s)
 	dst = append(dst, s[:n]...)
 	for i := n; i < len(s); {
@@ -38,7 +40,7 @@ func Text(s string) string {
 	if printable(s) == len(s) {
 		return s
 	}
-	return string(appendText(nil, s))
+	return string(AppendText(nil, s))
 }
 
 // printable is how many characters of s, from the first on, are printable ones of ASCII. Eight at a time: a byte below
@@ -60,9 +62,9 @@ func printable(s string) int {
 	return i
 }
 
-// appendString appends s as a JSON string (RFC 8259 §7). Bytes that are not UTF-8
+// AppendString appends s as a JSON string (RFC 8259 §7). Bytes that are not UTF-8
 // become U+FFFD.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -85,8 +87,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendHex appends v as 0x and at least width digits.
-func appendHex(dst []byte, v uint64, width int) []byte {
+// AppendHex appends v as 0x and at least width digits.
+func AppendHex(dst []byte, v uint64, width int) []byte {
 	dst = append(dst, '0', 'x')
 	for width < 16 && v>>(4*width) != 0 {
 		width++

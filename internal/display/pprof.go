@@ -1,11 +1,12 @@
 //go:build !small
 
-package render
+package display
 
 import (
 	"bytes"
 	"slices"
 
+	"github.com/backsight/backsight/internal/typeset"
 	pprof "github.com/google/pprof/profile"
 )
 
@@ -55,7 +56,7 @@ func (p *profile) location(at stackPlace) *pprof.Location {
 func (p *profile) function(of stackFunction) *pprof.Function {
 	f := p.functions[of]
 	if f == nil {
-		f = &pprof.Function{ID: uint64(len(p.Function) + 1), Name: of.name, SystemName: of.name, Filename: Text(of.file)}
+		f = &pprof.Function{ID: uint64(len(p.Function) + 1), Name: of.name, SystemName: of.name, Filename: typeset.Text(of.file)}
 		p.functions[of], p.Function = f, append(p.Function, f)
 	}
 	return f
@@ -65,7 +66,7 @@ func (p *profile) function(of stackFunction) *pprof.Function {
 func (p *profile) mapping(of *stackModule) *pprof.Mapping {
 	m := p.modules[of]
 	if m == nil && of.hi != 0 {
-		m = &pprof.Mapping{ID: uint64(len(p.Mapping) + 1), Start: of.lo, Limit: of.hi, File: Text(of.name), BuildID: of.buildID,
+		m = &pprof.Mapping{ID: uint64(len(p.Mapping) + 1), Start: of.lo, Limit: of.hi, File: typeset.Text(of.name), BuildID: of.buildID,
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 		p.modules[of], p.Mapping = m, append(p.Mapping, m)
 	}

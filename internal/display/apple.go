@@ -1,4 +1,6 @@
-package render
+// Package display shows what stands beside reports, comparisons, groups and charts, and writes reports in the forms that other
+// programs read.
+package display
 
 import (
 	"fmt"
@@ -6,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
 )
 
@@ -37,7 +40,7 @@ func AppendApple(dst []byte, r *report.Report) []byte {
 }
 
 func (a *apple) line(format string, args ...any) {
-	a.b = append(appendText(a.b, fmt.Sprintf(format, args...)), '\n')
+	a.b = append(typeset.AppendText(a.b, fmt.Sprintf(format, args...)), '\n')
 }
 
 // field writes a line of the header, if there is something to say.
@@ -100,7 +103,7 @@ func (a *apple) thread(t *report.Thread) {
 	a.line("Thread %d%s:", t.ID, crashed)
 	n := 0
 	for i := range t.Count() {
-		n = a.frame(n, numbered(t, i))
+		n = a.frame(n, typeset.Numbered(t, i))
 	}
 	a.line("")
 }
@@ -148,7 +151,7 @@ func (a *apple) registers(t *report.Thread) {
 	n := 0
 	for set := t.Regs.Known; set != 0; set = set.Without(set.First()) {
 		r := set.First()
-		a.b = appendText(a.b, fmt.Sprintf(" %6s: 0x%0*x", appleRegister(arch, r), 2*arch.RegSize, t.Regs.Val[r]))
+		a.b = typeset.AppendText(a.b, fmt.Sprintf(" %6s: 0x%0*x", appleRegister(arch, r), 2*arch.RegSize, t.Regs.Val[r]))
 		if n++; n%4 == 0 {
 			a.b = append(a.b, '\n')
 		}
