@@ -49,28 +49,28 @@ func NewFiles(opt input.FileOptions) *input.Files {
 // input. env.Files finds the binaries that the capture refers to and must be set; where env
 // names no processors or no formats, they are CPUs and Formats.
 func Open(ctx context.Context, path string, env input.Env) (input.Stream, error) {
-	return input.Open(ctx, path, complete(env))
+	return complete(env).Open(ctx, path)
 }
 
 // Sets groups files by the captures that they are: a dump that was split into several files is one
 // capture, which OpenSet opens.
-func Sets(paths []string, env input.Env) [][]string { return input.Sets(paths, complete(env)) }
+func Sets(paths []string, env input.Env) [][]string { return complete(env).Sets(paths) }
 
 // OpenSet is Open for the files of one capture, as Sets groups them.
 func OpenSet(ctx context.Context, paths []string, env input.Env) (input.Stream, error) {
-	return input.OpenSet(ctx, paths, complete(env))
+	return complete(env).OpenSet(ctx, paths)
 }
 
 // OpenReader is Open for bytes that can be read once only, such as an upload; name is
 // for messages. r is not closed.
 func OpenReader(ctx context.Context, name string, r io.Reader, env input.Env) (input.Stream, error) {
-	return input.OpenReader(ctx, name, r, complete(env))
+	return complete(env).OpenReader(ctx, name, r)
 }
 
 // OpenMemory opens the memory of env.RAM as the capture: whose it is, is recognised by
 // content.
 func OpenMemory(ctx context.Context, env input.Env) (input.Stream, error) {
-	return input.OpenMemory(ctx, complete(env))
+	return complete(env).OpenMemory(ctx)
 }
 
 // complete fills in what a caller left to Backsight.

@@ -102,7 +102,7 @@ func (s *processStream) Next(ctx context.Context) (*target.Snapshot, error) {
 	}
 	p := s.left[0]
 	s.left = s.left[1:]
-	one, err := input.OpenStopped(ctx, p, s.env)
+	one, err := s.env.OpenStopped(ctx, p)
 	if err != nil {
 		return nil, &input.Error{Path: p.Name, Offset: -1, Reason: fmt.Sprintf("process %d", p.PID), Err: err, Recoverable: true}
 	}

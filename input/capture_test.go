@@ -21,11 +21,11 @@ func TestForget(t *testing.T) {
 	}
 	dir, ctx := t.TempDir(), context.Background()
 	for name, open := range map[string]func() (Stream, error){
-		"file": func() (Stream, error) { return Open(ctx, place(t, dir, "plain", content), env(keeping)) },
+		"file": func() (Stream, error) { return env(keeping).Open(ctx, place(t, dir, "plain", content)) },
 		"gzip": func() (Stream, error) {
-			return Open(ctx, place(t, dir, "packed", zipped(string(content))), env(keeping))
+			return env(keeping).Open(ctx, place(t, dir, "packed", zipped(string(content))))
 		},
-		"upload": func() (Stream, error) { return OpenReader(ctx, "upload", bytes.NewReader(content), env(keeping)) },
+		"upload": func() (Stream, error) { return env(keeping).OpenReader(ctx, "upload", bytes.NewReader(content)) },
 		"memory": func() (Stream, error) {
 			return NewCapture("memory", bytes.Clone(content)).open(ctx, env(keeping))
 		},

@@ -21,7 +21,7 @@ func ExampleOpen() {
 	ctx, archs := context.Background(), cpu.Set(mips.Archs())
 	files := input.NewFiles(input.FileOptions{Archs: archs, Formats: []image.Format{elf.Format()}, Sysroots: []string{"../testdata/mips-deref/modules"}})
 	defer files.Close()
-	capture, err := input.Open(ctx, "../testdata/mips-deref/core.gz", &input.Env{Archs: archs, Formats: []input.Format{elfcore.Format()}, Files: files})
+	capture, err := (&input.Env{Archs: archs, Formats: []input.Format{elfcore.Format()}, Files: files}).Open(ctx, "../testdata/mips-deref/core.gz")
 	if err != nil {
 		log.Fatal(err)
 	}

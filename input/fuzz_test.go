@@ -31,7 +31,7 @@ func FuzzOpen(f *testing.F) {
 		},
 	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := OpenReader(context.Background(), "-", bytes.NewReader(data), &Env{Formats: formats})
+		s, err := (&Env{Formats: formats}).OpenReader(context.Background(), "-", bytes.NewReader(data))
 		if (s == nil) != (err != nil) {
 			t.Errorf("stream %v, error %v", s, err)
 		}

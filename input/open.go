@@ -17,9 +17,9 @@ import (
 // Open opens a capture and recognises its format by content. "-" is standard
 // input. gzip and zstd are seen through. ctx ends the opening, and not what the Stream
 // does later. Errors are *Error.
-func Open(ctx context.Context, path string, env *Env) (Stream, error) {
+func (env *Env) Open(ctx context.Context, path string) (Stream, error) {
 	if path == "-" {
-		return OpenReader(ctx, "standard input", os.Stdin, env)
+		return env.OpenReader(ctx, "standard input", os.Stdin)
 	}
 	c, err := openFile(ctx, path, env)
 	if err != nil {
@@ -32,7 +32,7 @@ func Open(ctx context.Context, path string, env *Env) (Stream, error) {
 // for messages. What a format needs as a whole is kept in a temporary file of
 // env.MaxSpill bytes at most, which the Stream's Close removes. r is read until then,
 // by nobody else, and not closed.
-func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream, error) {
+func (env *Env) OpenReader(ctx context.Context, name string, r io.Reader) (Stream, error) {
 	b := bufio.NewReaderSize(r, 16*headSize)
 	head, err := b.Peek(headSize)
 	if err != nil && err != io.EOF {

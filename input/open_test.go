@@ -63,7 +63,7 @@ func TestOpenSeesThroughCompression(t *testing.T) {
 	for name, data := range map[string][]byte{"plain": []byte(text), "gzip": zipped(text), "zstd": zstandard(text)} {
 		path := place(t, t.TempDir(), "capture", data)
 		for _, stream := range []bool{true, false} {
-			s, err := Open(context.Background(), path, env(echo(stream)))
+			s, err := env(echo(stream)).Open(context.Background(), path)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -84,7 +84,7 @@ func TestOpenReader(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, data := range [][]byte{[]byte("echo 123"), zipped("echo 123")} {
 		for _, stream := range []bool{true, false} {
-			s, err := OpenReader(context.Background(), "-", bytes.NewReader(data), env(echo(stream)))
+			s, err := env(echo(stream)).OpenReader(context.Background(), "-", bytes.NewReader(data))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestSpillIsBounded(t *testing.T) {
 	e := env(echo(false))
 	e.MaxSpill = 1000
 	for _, text := range []string{"echo" + strings.Repeat("x", 996), "echo" + strings.Repeat("x", 100_000), "echo" + strings.Repeat("\x00", 100_000)} {
-		s, err := OpenReader(context.Background(), "upload", strings.NewReader(text), e)
+		s, err := e.OpenReader(context.Background(), "upload", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestCancelledUpload(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	up := &endless{cancel: cancel}
-	s, err := OpenReader(ctx, "upload", up, env(echo(false)))
+	s, err := env(echo(false)).OpenReader(ctx, "upload", up)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestTruncatedCompression(t *testing.T) {
 	}
 	data := zipped(text.String())
 	path := place(t, t.TempDir(), "capture", data[:len(data)/2])
-	s, err := Open(context.Background(), path, env(echo(false)))
+	s, err := env(echo(false)).Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestRefusedWhereCut(t *testing.T) {
 	}
 	data := zipped("echo" + strings.Repeat("booting\n", 10_000))
 	path := place(t, t.TempDir(), "log.gz", data[:len(data)-20])
-	_, err := Open(t.Context(), path, env(f))
+	_, err := env(f).Open(t.Context(), path)
 	var e *Error
 	if err == nil || !errors.As(err, &e) || !errors.Is(err, ErrUnrecognised) ||
 		!strings.HasPrefix(err.Error(), path+": offset 0x0: text without a crash report; the capture ends at 0x") {
@@ -208,7 +208,7 @@ func TestOpenRefuses(t *testing.T) {
 		{place(t, dir, "badzst", []byte("\x28\xb5\x2f\xfd garbage")), "damaged compression"},
 		{place(t, dir, "other", []byte("something else")), "not a known capture format"},
 	} {
-		s, err := Open(context.Background(), tt.path, env(echo(false)))
+		s, err := env(echo(false)).Open(context.Background(), tt.path)
 		var e *Error
 		if s != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) ||
 			!strings.HasPrefix(err.Error(), tt.path) || strings.Contains(err.Error(), "\n") {

@@ -43,13 +43,13 @@ func reading(begun func()) *Env {
 func openings(t *testing.T, data []byte) map[string]func(ctx context.Context, env *Env) (Stream, error) {
 	path := place(t, t.TempDir(), "bytes", data)
 	return map[string]func(ctx context.Context, env *Env) (Stream, error){
-		"a file": func(ctx context.Context, env *Env) (Stream, error) { return Open(ctx, path, env) },
+		"a file": func(ctx context.Context, env *Env) (Stream, error) { return env.Open(ctx, path) },
 		"a reader": func(ctx context.Context, env *Env) (Stream, error) {
-			return OpenReader(ctx, "upload", bytes.NewReader(data), env)
+			return env.OpenReader(ctx, "upload", bytes.NewReader(data))
 		},
 		"memory": func(ctx context.Context, env *Env) (Stream, error) {
 			env.RAM = []NamedImage{{Path: path}}
-			return OpenMemory(ctx, env)
+			return env.OpenMemory(ctx)
 		},
 	}
 }
@@ -70,11 +70,11 @@ func TestContextEndsAfterOpen(t *testing.T) {
 	path := place(t, t.TempDir(), "bytes", []byte("xyz"))
 	ctx, cancel := context.WithCancel(t.Context())
 	var data []byte
-	s, err := Open(ctx, path, env(Format{Sniff: func([]byte) bool { return true },
+	s, err := env(Format{Sniff: func([]byte) bool { return true },
 		Open: func(ctx context.Context, c *Capture, _ *Env) (_ Stream, err error) {
 			data, err = c.Bytes(ctx)
 			return one{}, err
-		}}))
+		}}).Open(ctx, path)
 	cancel()
 	if err != nil || string(data) != "xyz" {
 		t.Fatalf("%q, %v", data, err)
@@ -96,9 +96,9 @@ func TestFileIsCutWhileOpened(t *testing.T) {
 		var err error
 		if memory {
 			e.RAM = []NamedImage{{Path: path}}
-			_, err = OpenMemory(t.Context(), e)
+			_, err = e.OpenMemory(t.Context())
 		} else {
-			_, err = Open(t.Context(), path, e)
+			_, err = e.Open(t.Context(), path)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), "cut short") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("memory %t: %v", memory, err)

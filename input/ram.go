@@ -45,7 +45,7 @@ func (r *Region) AddTo(b *target.Builder) {
 
 // OpenRAM opens the files of env.RAM. Compressed ones are kept in temporary files, as
 // captures are.
-func OpenRAM(ctx context.Context, env *Env) (*RAM, error) {
+func (env *Env) OpenRAM(ctx context.Context) (*RAM, error) {
 	r := new(RAM)
 	for _, f := range env.RAM {
 		c, err := openFile(ctx, f.Path, env)
@@ -78,7 +78,7 @@ func (r *RAM) Close() error {
 
 // OpenMemory opens the memory of env.RAM as a capture: the first format that knows such
 // memory reads it. Errors are *Error.
-func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
+func (env *Env) OpenMemory(ctx context.Context) (Stream, error) {
 	name := "memory"
 	if len(env.RAM) > 0 {
 		name = env.RAM[0].Path
@@ -87,7 +87,7 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 }
 
 func openMemory(ctx context.Context, name string, env *Env) (Stream, error) {
-	ram, err := OpenRAM(ctx, env)
+	ram, err := env.OpenRAM(ctx)
 	if err != nil {
 		return nil, err
 	}

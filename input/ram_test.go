@@ -28,12 +28,12 @@ func TestOpenMemory(t *testing.T) {
 	}
 	env := &Env{RAM: []NamedImage{ParseNamedImage(path + "@0x20000000")}}
 	env.Formats = []Format{{Name: "no memory"}, format("other", ErrUnrecognised), format("right", nil), format("late", nil)}
-	s, err := OpenMemory(context.Background(), env)
+	s, err := env.OpenMemory(context.Background())
 	if err != nil || s == nil || strings.Join(asked, " ") != "other right" {
 		t.Errorf("asked %v; error %v", asked, err)
 	}
 	env.Formats = env.Formats[:2]
-	if _, err := OpenMemory(context.Background(), env); !errors.Is(err, ErrUnrecognised) {
+	if _, err := env.OpenMemory(context.Background()); !errors.Is(err, ErrUnrecognised) {
 		t.Errorf("memory that no format knows: %v", err)
 	}
 }

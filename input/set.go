@@ -7,7 +7,7 @@ import (
 
 // Sets groups files by the captures that they are: files of one set together (Format.Set), every
 // other file by itself. The sets are in the order of their first files.
-func Sets(paths []string, env *Env) (sets [][]string) {
+func (env *Env) Sets(paths []string) (sets [][]string) {
 	known := make(map[string]int)
 	for _, path := range paths {
 		name := setOf(path, env)
@@ -44,9 +44,9 @@ func setOf(path string, env *Env) string {
 }
 
 // OpenSet is Open for a capture of one or several files, as Sets groups them.
-func OpenSet(ctx context.Context, paths []string, env *Env) (Stream, error) {
+func (env *Env) OpenSet(ctx context.Context, paths []string) (Stream, error) {
 	if len(paths) == 1 {
-		return Open(ctx, paths[0], env)
+		return env.Open(ctx, paths[0])
 	}
 	first, err := openFile(ctx, paths[0], env)
 	if err != nil {

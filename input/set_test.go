@@ -42,19 +42,19 @@ func TestSets(t *testing.T) {
 			return One(&target.Snapshot{}), nil
 		}}
 	env := &Env{Formats: []Format{{Name: "without sets"}, format}}
-	sets := Sets([]string{alone, a1, missing, b1, a2, alone, missing, "-"}, env)
+	sets := env.Sets([]string{alone, a1, missing, b1, a2, alone, missing, "-"})
 	want := [][]string{{alone}, {a1, a2}, {missing}, {b1}, {alone}, {missing}, {"-"}}
 	if fmt.Sprint(sets) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", sets, want)
 	}
-	s, err := OpenSet(context.Background(), sets[1], env)
+	s, err := env.OpenSet(context.Background(), sets[1])
 	if err != nil || opened != "A1 A2" {
 		t.Fatalf("opened %q: %v", opened, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := OpenSet(context.Background(), []string{a1, missing}, env); !errors.Is(err, os.ErrNotExist) {
+	if _, err := env.OpenSet(context.Background(), []string{a1, missing}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is gone: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ type Library struct {
 }
 
 // OpenStopped opens what a server has stopped: the first format that knows such a program reads it. Errors are *Error.
-func OpenStopped(ctx context.Context, s *Stopped, env *Env) (Stream, error) {
+func (env *Env) OpenStopped(ctx context.Context, s *Stopped) (Stream, error) {
 	return guarded(ctx, s.Name, env.Files, func(ctx context.Context) (Stream, error) {
 		for i := range env.Formats {
 			if env.Formats[i].OpenStopped == nil {

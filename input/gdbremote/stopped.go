@@ -47,7 +47,7 @@ func (c *Client) Stream(ctx context.Context, name string, env *input.Env, opt Op
 	if err != nil {
 		return nil, wrong(name, err)
 	}
-	s, err := input.OpenStopped(ctx, p, env)
+	s, err := env.OpenStopped(ctx, p)
 	if err != nil {
 		return nil, err
 	}

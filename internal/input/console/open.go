@@ -24,7 +24,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	log := newLog(ctx, rejoined(data), signsOf(env, readers), c.Forget)
 	var s stream
 	if len(env.RAM) > 0 {
-		ram, err := input.OpenRAM(ctx, env)
+		ram, err := env.OpenRAM(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (s *stream) memoryAlone(ctx context.Context, c *input.Capture, log *Log, en
 	if s.ram == nil {
 		return nil, why
 	}
-	memory, err := input.OpenMemory(ctx, env)
+	memory, err := env.OpenMemory(ctx)
 	if err != nil {
 		return nil, errors.Join(why, err)
 	}

@@ -28,7 +28,7 @@ func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, e
 	opt.Archs, opt.Formats = captured.Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), path, &input.Env{Archs: opt.Archs, Formats: []input.Format{elfcore.Format()}, Files: files})
+	s, err := (&input.Env{Archs: opt.Archs, Formats: []input.Format{elfcore.Format()}, Files: files}).Open(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

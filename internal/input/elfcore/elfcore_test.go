@@ -478,7 +478,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{elfcore.Format()}, Files: input.NewFiles(input.FileOptions{})}
-	s, err := input.Open(ctx, path, env)
+	s, err := env.Open(ctx, path)
 	if s != nil || !errors.Is(err, context.Canceled) || !errors.As(err, new(*input.Error)) {
 		t.Errorf("%v, %v", s, err)
 	}

@@ -80,7 +80,7 @@ func openStopped(t *testing.T, p *input.Stopped, sysroot string) *target.Snapsho
 	t.Helper()
 	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}, Sysroots: []string{sysroot}})
 	t.Cleanup(func() { files.Close() })
-	s, err := input.OpenStopped(context.Background(), p, &input.Env{Archs: captured.Archs(), Formats: []input.Format{elfcore.Format()}, Files: files})
+	s, err := (&input.Env{Archs: captured.Archs(), Formats: []input.Format{elfcore.Format()}, Files: files}).OpenStopped(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func lines(partition []byte, headerBytes int) (out []string) {
 func opened(data []byte, exe string) (*target.Snapshot, error) {
 	archs := append(riscv.Archs(), xtensa.Archs()...)
 	env := &input.Env{Archs: archs, Files: input.NewFiles(input.FileOptions{Archs: archs, Exe: exe}), Formats: []input.Format{Format(), console.Format(Reader())}}
-	s, err := input.OpenReader(context.Background(), "capture", strings.NewReader(string(data)), env)
+	s, err := env.OpenReader(context.Background(), "capture", strings.NewReader(string(data)))
 	if err != nil {
 		return nil, err
 	}

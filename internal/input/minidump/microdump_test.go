@@ -63,7 +63,7 @@ func TestMicrodump(t *testing.T) {
 			continue
 		}
 		env := microEnv(t, program)
-		s, err := input.Open(t.Context(), c.Snapshots(), env)
+		s, err := env.Open(t.Context(), c.Snapshots())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func FuzzMicrodump(f *testing.F) {
 		strings.Repeat("07000100", 60) + "\nM 8048000 0 1000 " + strings.Repeat("1", 33) + " a.out\n"))
 	e := microEnv(f, "")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := input.OpenReader(t.Context(), "x", bytes.NewReader(text), e)
+		s, err := e.OpenReader(t.Context(), "x", bytes.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -34,7 +34,7 @@ func env(t testing.TB, program string) *input.Env {
 }
 
 func opened(t testing.TB, env *input.Env, data []byte) (*target.Snapshot, error) {
-	s, err := input.OpenReader(context.Background(), "x.dmp", bytes.NewReader(data), env)
+	s, err := env.OpenReader(context.Background(), "x.dmp", bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func TestRoundTrip(t *testing.T) {
 		seen[c.Arch] = true
 		t.Run(c.Arch, func(t *testing.T) {
 			env := env(t, program)
-			s, err := input.Open(t.Context(), c.Snapshots(), env)
+			s, err := env.Open(t.Context(), c.Snapshots())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -241,7 +241,7 @@ func TestConstantMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{snapshot.Format()}, Files: input.NewFiles(input.FileOptions{})}
-	s, err := input.OpenReader(context.Background(), "-", z, env)
+	s, err := env.OpenReader(context.Background(), "-", z)
 	if err != nil {
 		t.Fatal(err)
 	}

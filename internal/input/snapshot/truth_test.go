@@ -53,7 +53,7 @@ func compareCase(t *testing.T, path, binary string) {
 	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}, Images: []input.NamedImage{{Path: binary}}})
 	defer files.Close()
 	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{snapshot.Format()}, Files: files}
-	s, err := input.Open(context.Background(), path, env)
+	s, err := env.Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

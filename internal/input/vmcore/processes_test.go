@@ -194,8 +194,8 @@ func TestStoppedProcess(t *testing.T) {
 	var regs cpu.Registers
 	aarch64 := arm64.Archs()[0]
 	regs.Set(aarch64.PC, m.Symbols[5].Addr+8)
-	s, err := input.OpenStopped(t.Context(), &input.Stopped{Name: "machine", Arch: aarch64, Physical: ramPages(m.RAM),
-		RAM: []target.Range{{Lo: kernels.RAMBase, Hi: kernels.RAMBase + kernels.RAMSize}}, Threads: []target.Thread{{ID: 1, Regs: regs}}}, &env)
+	s, err := env.OpenStopped(t.Context(), &input.Stopped{Name: "machine", Arch: aarch64, Physical: ramPages(m.RAM),
+		RAM: []target.Range{{Lo: kernels.RAMBase, Hi: kernels.RAMBase + kernels.RAMSize}}, Threads: []target.Thread{{ID: 1, Regs: regs}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func TestRawMemory(t *testing.T) {
 	for _, regs := range []string{"", printed} {
 		env := &input.Env{Archs: backsight.CPUs(), Formats: backsight.Formats(), Files: backsight.NewFiles(input.FileOptions{}),
 			RAM: []input.NamedImage{{Path: path, Bias: kernels.RAMBase, Placed: true}}, Regs: regs}
-		s, err := input.OpenMemory(context.Background(), env)
+		s, err := env.OpenMemory(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func open(t testing.TB, path string, format input.Format, opt input.FileOptions)
 	opt.Archs, opt.Formats = Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), path, &input.Env{Archs: opt.Archs, Formats: []input.Format{format}, Files: files})
+	s, err := (&input.Env{Archs: opt.Archs, Formats: []input.Format{format}, Files: files}).Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
