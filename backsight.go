@@ -52,15 +52,6 @@ func Open(ctx context.Context, path string, env input.Env) (input.Stream, error)
 	return complete(env).Open(ctx, path)
 }
 
-// Sets groups files by the captures that they are: a dump that was split into several files is one
-// capture, which OpenSet opens.
-func Sets(paths []string, env input.Env) [][]string { return complete(env).Sets(paths) }
-
-// OpenSet is Open for the files of one capture, as Sets groups them.
-func OpenSet(ctx context.Context, paths []string, env input.Env) (input.Stream, error) {
-	return complete(env).OpenSet(ctx, paths)
-}
-
 // OpenReader is Open for bytes that can be read once only, such as an upload; name is
 // for messages. r is not closed.
 func OpenReader(ctx context.Context, name string, r io.Reader, env input.Env) (input.Stream, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/advice"
 	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
@@ -77,9 +76,9 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	return r
 }
 
-// Sign gives the threads of a report their signatures (report.Signature): those that crashed, and the first of the others. It
+// sign gives the threads of a report their signatures (report.Signature): those that crashed, and the first of the others. It
 // takes the binaries' code, which must still be open. Once ctx has ended, further threads have none.
-func Sign(ctx context.Context, r *report.Report) {
+func sign(ctx context.Context, r *report.Report) {
 	if r.Snapshot == nil {
 		return
 	}
@@ -280,12 +279,4 @@ func notFound(m *target.Module) target.Issue {
 		return target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Text: m.Name + ": not found"}
 	}
 	return target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Addr: m.Lo, Text: fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo)}
-}
-
-// Advise says what the capture of a report lacks for whole chains, and how the writer of such captures gives that. format
-// is the name of the capture's format (input.FormatOf), "" for none.
-func Advise(r *report.Report, format string) {
-	if r.Snapshot != nil {
-		r.Advice = advice.Of(r, format)
-	}
 }

@@ -72,22 +72,22 @@ func SessionOf(files *input.Files, config Config) (*Session, error) {
 	case config.Names == nil:
 		config.Names = Names(false)
 	}
-	env := input.Env{Archs: files.Archs(), Files: files, RAM: config.RAM, Regs: config.Regs}
+	env := input.Env{Archs: files.Archs(), Formats: Formats(), Files: files, RAM: config.RAM, Regs: config.Regs}
 	return &Session{config: config, env: env, unwinder: u}, nil
 }
 
 // Env is what the session's captures are opened with.
-func (s *Session) Env() input.Env { return s.env }
+func (s *Session) Env() *input.Env { return &s.env }
 
 // Files are the binaries of the session.
 func (s *Session) Files() *input.Files { return s.env.Files }
 
-// Open opens a capture of one or several files, see OpenSet; without paths the memory of Config.RAM is the capture.
+// Open opens a capture of one or several files, as input.Env.Sets groups them; without paths the memory of Config.RAM is the capture.
 func (s *Session) Open(ctx context.Context, paths ...string) (input.Stream, error) {
 	if len(paths) == 0 {
-		return OpenMemory(ctx, s.env)
+		return s.env.OpenMemory(ctx)
 	}
-	return OpenSet(ctx, paths, s.env)
+	return s.env.OpenSet(ctx, paths)
 }
 
 // Report unwinds a snapshot of one of the session's captures and names its frames. It is of use until the capture is closed.
@@ -102,7 +102,7 @@ func (s *Session) Report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		r.Issues = append(r.Issues, noVariables(r)...)
 	}
 	if !s.config.Unsigned {
-		Sign(ctx, r)
+		sign(ctx, r)
 	}
 	return r, nil
 }

@@ -15,8 +15,8 @@ type Machine interface {
 	Processes(ctx context.Context) ([]*Stopped, error)
 }
 
-// ErrNoMachine is that of a capture that is no machine's memory.
-var ErrNoMachine = errors.New("no memory of a machine that ran Linux: it has no further processes")
+// errNoMachine is that of a capture that is no machine's memory.
+var errNoMachine = errors.New("no memory of a machine that ran Linux: it has no further processes")
 
 // Processes are the programs in a capture that Open, OpenSet, OpenReader or OpenMemory has opened.
 func Processes(ctx context.Context, s Stream) (list []*Stopped, err error) {
@@ -33,7 +33,7 @@ func Processes(ctx context.Context, s Stream) (list []*Stopped, err error) {
 			}
 			return list, err
 		default:
-			return nil, ErrNoMachine
+			return nil, errNoMachine
 		}
 	}
 }

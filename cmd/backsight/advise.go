@@ -3,7 +3,7 @@
 package main
 
 import (
-	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/internal/advice"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 )
@@ -14,7 +14,7 @@ func (o *btOptions) addAdvise(f *pflag.FlagSet) {
 
 // advise adds to a report what its capture lacks, where that was asked for.
 func (s *session) advise(r *report.Report) {
-	if s.opt.wantsAdvice {
-		backsight.Advise(r, s.format)
+	if s.opt.wantsAdvice && r.Snapshot != nil {
+		r.Advice = advice.Of(r, s.format)
 	}
 }

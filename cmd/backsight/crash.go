@@ -229,7 +229,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 	if err := s.prepare(ctx, []string{name}); err != nil {
 		return nil, o.bt.style, err
 	}
-	stream, err := backsight.OpenReader(ctx, name, core.Reader(), s.lib.Env())
+	stream, err := s.lib.Env().OpenReader(ctx, name, core.Reader())
 	if err != nil {
 		return nil, o.bt.style, err
 	}

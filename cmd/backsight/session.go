@@ -82,7 +82,7 @@ func (s *session) config(sources []backsight.Source) backsight.Config {
 
 // work goes through the captures.
 func (s *session) work(ctx context.Context, captures []string) error {
-	sets := backsight.Sets(captures, s.lib.Env())
+	sets := s.lib.Env().Sets(captures)
 	s.several = len(sets) > 1
 	if isTerminal(s.progress.w) {
 		defer s.progress.watch(s.status(time.Now()))()
@@ -182,10 +182,10 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 		var o opened
 		if env := s.lib.Env(); files[0] == memoryAlone {
 			o.stream, o.err = s.lib.Open(ctx)
-		} else if stream, live, err := s.opt.live.open(ctx, files[0], env); live {
+		} else if stream, live, err := s.opt.live.open(ctx, files[0], *env); live {
 			o.stream, o.err = stream, err
 		} else if s.reader != nil {
-			o.stream, o.err = backsight.OpenReader(ctx, files[0], s.reader, env)
+			o.stream, o.err = env.OpenReader(ctx, files[0], s.reader)
 		} else {
 			o.stream, o.err = s.lib.Open(ctx, files...)
 		}
