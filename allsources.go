@@ -3,9 +3,8 @@
 package backsight
 
 import (
-	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/pdata"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -43,27 +42,18 @@ func DefaultSources() []Source {
 		{"stackcfi", stackcfi.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
-		{"code", analysis()},
+		{"code", study.Analysis()},
 		{"fp", fp.Source{}},
-		{"entered", entered.New(callGraph())},
-		{"shadow", shadow.New(callGraph())},
-		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{}).By(stackcfi.Source{})},
+		{"entered", entered.New(study.CallGraph())},
+		{"shadow", shadow.New(study.CallGraph())},
+		{"scan", scan.New(study.CallGraph(), sigframe.Source{}, exception.Source{}).By(stackcfi.Source{})},
 	}
-}
-
-// functionRanges lists the functions that an image's tables describe, until yield returns false.
-func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
-	if (seh.Source{}).Knows(img) {
-		pdata.FunctionRanges(img, yield)
-		return
-	}
-	cfi.New().Functions(img, yield)
 }
 
 // compilable are the sources whose rules a table can have, in the order in which they
 // are compiled.
 func compilable() []rows.Source {
-	code := analysis()
+	code := study.Analysis()
 	return []rows.Source{
 		{Name: "seh", RuleSource: seh.Source{}, Part: table.Listed(unwind.MethodCFI, seh.Source{}.Rows)},
 		{Name: "cfi", RuleSource: cfi.New(), Part: table.Listed(unwind.MethodCFI, cfi.New().Rows)},

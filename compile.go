@@ -12,18 +12,17 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/outfile"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/internal/tables/breakpad"
 	"github.com/backsight/backsight/internal/tables/debugframe"
 	"github.com/backsight/backsight/internal/tables/device"
 	"github.com/backsight/backsight/internal/tables/jsontable"
 	"github.com/backsight/backsight/internal/tables/orctable"
 	"github.com/backsight/backsight/internal/tables/sframe"
-	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/internal/unwind/rows"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/tables"
-	"github.com/backsight/backsight/target"
 )
 
 // Table is the unwind rules of an image, compiled.
@@ -71,7 +70,7 @@ func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 		parts[i] = chosen[i].Part
 	}
 	t := &Table{img: img}
-	if err := guarded(img, func() { t.rules = table.Build(img, parts...) }); err != nil {
+	if err := study.Guarded(img, func() { t.rules = table.Build(img, parts...) }); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -88,7 +87,7 @@ func (t *Table) Path(dir string) string { return tablePath(dir, t.img) }
 // file is written to. Where ctx ends before the file is complete, the error is its.
 func (t *Table) Save(ctx context.Context, path string) error {
 	return outfile.Write(ctx, path, 0o666, func(f *os.File) (err error) {
-		fault := guarded(t.img, func() { _, err = f.Write(t.rules.Append(nil, t.img)) })
+		fault := study.Guarded(t.img, func() { _, err = f.Write(t.rules.Append(nil, t.img)) })
 		return errors.Join(fault, err)
 	})
 }
@@ -129,35 +128,12 @@ func ListRules(ctx context.Context, img *image.Image, names ...string) (p *table
 	if err != nil {
 		return nil, err
 	}
-	code := analysis()
-	fault := guarded(img, func() {
+	code := study.Analysis()
+	fault := study.Guarded(img, func() {
 		p, err = rows.List(ctx, img, rows.Code{Entries: code.Entries, Modes: code.Modes, Signals: sigframe.Listed}, chosen...)
 	})
 	if fault != nil {
 		return nil, fault
 	}
 	return p, err
-}
-
-// TableReport says where the unwind tables of an image contradict its code, and how much was compared.
-type TableReport = lint.Report
-
-// TableFinding is a stretch of code for which a table is wrong. Its addresses are image addresses.
-type TableFinding = lint.Finding
-
-// CheckTables compares the tables that an image has itself (.eh_frame or .debug_frame, else
-// .ARM.exidx; compact unwind) with its code at every instruction. progress, if not nil, is told how
-// many functions are done, from several goroutines. The error says that there is no table, is that of
-// ctx, or says that the image's file has changed.
-func CheckTables(ctx context.Context, img *image.Image, progress func(done, all int)) (r *TableReport, err error) {
-	if fault := guarded(img, func() { r, err = lint.Check(ctx, img, progress) }); fault != nil {
-		return nil, fault
-	}
-	if err != nil {
-		return nil, blame(&target.Snapshot{Modules: []*target.Module{{Image: img}}}, err)
-	}
-	if r == nil {
-		return nil, errors.New("no unwind table to check")
-	}
-	return r, nil
 }

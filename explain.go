@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -42,7 +43,7 @@ func (q *Question) query() stackwalk.Query {
 // read any more, an issue says so, and what was not found by then is missing.
 func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
 	p := &report.Place{Image: q.Image, PC: q.PC, Call: q.Call}
-	err := guarded(q.Image, func() {
+	err := study.Guarded(q.Image, func() {
 		q.Mode = max(q.Mode, nearest(q.Image, q.PC))
 		u.explain(ctx, &q, p)
 	})
@@ -56,7 +57,7 @@ func nearest(img *image.Image, pc uint64) (mode cpu.Mode) {
 	if s, ok := img.Symbols.At(pc); ok {
 		return s.Mode
 	}
-	analysis().Modes(img, func(at uint64, m cpu.Mode) bool {
+	study.Analysis().Modes(img, func(at uint64, m cpu.Mode) bool {
 		if at <= pc {
 			mode = m
 		}
@@ -124,7 +125,7 @@ func bounds(q *stackwalk.Query) (lo, hi uint64, because string) {
 	if s, ok := q.Image.Symbols.At(q.PC); ok && s.Size > 0 {
 		return s.Addr, s.Addr + s.Size, "symbol"
 	}
-	functionRanges(q.Image, func(l, h uint64) bool {
+	study.FunctionRanges(q.Image, func(l, h uint64) bool {
 		if l <= q.PC && q.PC < h {
 			lo, hi, because = l, h, "frame description entry"
 		}
@@ -136,7 +137,7 @@ func bounds(q *stackwalk.Query) (lo, hi uint64, because string) {
 	if q.Arch.Decoder == nil {
 		return 0, 0, ""
 	}
-	e := analysis().Explain(q)
+	e := study.Analysis().Explain(q)
 	if f := e.Believed(q.Image.Arch); f != nil && f.Entry <= q.PC && q.PC < f.End {
 		return f.Entry, f.End, f.Origin + " entry, code analysis"
 	}

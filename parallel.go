@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -120,7 +121,7 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 	work()
 	others.Wait()
 	if fault := failed.Load(); fault != nil {
-		return blame(r.snap, *fault)
+		return study.Blame(r.snap, *fault)
 	}
 	return nil
 }

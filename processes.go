@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/goroutines"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -248,5 +249,5 @@ func Goroutines(ctx context.Context, snap *target.Snapshot) error {
 		return err
 	}
 	defer release()
-	return blame(snap, mapped.Guard(func() { goroutines.Add(ctx, snap) }))
+	return study.Blame(snap, mapped.Guard(func() { goroutines.Add(ctx, snap) }))
 }

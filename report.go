@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/signature"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -39,7 +40,7 @@ type Symbolizer interface {
 // Names returns a Symbolizer that reads names out of binaries. Where a file does not say how far a function reaches, its code
 // does. mangled leaves names as they are in the file.
 func Names(mangled bool) *symbol.Symbolizer {
-	graph := callGraph()
+	graph := study.CallGraph()
 	return &symbol.Symbolizer{Mangled: mangled, Holds: func(img *image.Image, entry, addr uint64, mode cpu.Mode) bool {
 		return graph.OneFunction(target.NewModule(img.Path, img, 0), entry, addr, mode) != stackwalk.No
 	}}
@@ -68,7 +69,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 			n.addTailCallers(ctx, r)
 			giveReasons(snap, r)
 		})
-		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
+		r.Issues = append(r.Issues, unread(study.Blame(snap, fault))...)
 	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	r.Issues = append(r.Issues, unexplained(traces)...)
@@ -87,8 +88,8 @@ func sign(ctx context.Context, r *report.Report) {
 		return
 	}
 	defer release()
-	fault := mapped.Guard(func() { signature.Add(ctx, callGraph(), r) })
-	r.Issues = append(r.Issues, unread(blame(r.Snapshot, fault))...)
+	fault := mapped.Guard(func() { signature.Add(ctx, study.CallGraph(), r) })
+	r.Issues = append(r.Issues, unread(study.Blame(r.Snapshot, fault))...)
 }
 
 // unexplained tells that of some threads alone what was tried was kept.

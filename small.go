@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/internal/input/elfcore"
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -50,16 +51,11 @@ func DefaultSources() []Source {
 	if hasEHABI {
 		all = append(all, Source{"ehabi", ehabi.Source{}})
 	}
-	all = append(all, Source{"code", analysis()}, Source{"fp", fp.Source{}}, Source{"entered", entered.New(callGraph())})
+	all = append(all, Source{"code", study.Analysis()}, Source{"fp", fp.Source{}}, Source{"entered", entered.New(study.CallGraph())})
 	if hasShadows {
-		all = append(all, Source{"shadow", shadow.New(callGraph())})
+		all = append(all, Source{"shadow", shadow.New(study.CallGraph())})
 	}
-	return append(all, Source{"scan", scan.New(callGraph(), sigframe.Source{})})
-}
-
-// functionRanges lists the functions that an image's tables describe, until yield returns false.
-func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
-	cfi.New().Functions(img, yield)
+	return append(all, Source{"scan", scan.New(study.CallGraph(), sigframe.Source{})})
 }
 
 // tabled tells of a source that tables may stand in front of.

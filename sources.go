@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/stackwalk"
-	"github.com/backsight/backsight/internal/unwind/code"
 )
 
 // Source is a way to find a caller, an stackwalk.RuleSource or an stackwalk.FrameSource, with the
@@ -16,14 +14,6 @@ type Source struct {
 	Name string
 	stackwalk.Source
 }
-
-// analysis is the source that reads code.
-func analysis() *code.Source { return code.New(functionRanges) }
-
-// callGraph is the relation of calls by which the callers that any source finds are checked. What is
-// learned of an image is kept with the image: each value that callGraph returns knows the same, and shares
-// the analyses of the image with the source that reads code.
-func callGraph() *edges.Graph { return edges.New(functionRanges) }
 
 // SelectSources picks default sources by name, in the order of the names. The error
 // names one that does not exist.

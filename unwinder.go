@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -50,7 +51,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	if u.sources == nil {
 		u.sources = DefaultSources()
 	}
-	u.opt = stackwalk.Options{CallGraph: callGraph(), Shared: new(stackwalk.Shared), MaxFrames: opt.MaxFrames, Fold: opt.Fold}
+	u.opt = stackwalk.Options{CallGraph: study.CallGraph(), Shared: new(stackwalk.Shared), MaxFrames: opt.MaxFrames, Fold: opt.Fold}
 	for _, s := range u.sources {
 		_, rules := s.Source.(stackwalk.RuleSource)
 		if _, frames := s.Source.(stackwalk.FrameSource); !rules && !frames {
@@ -161,7 +162,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	})
 	doubt(snap, out[:done])
 	enterAll(out[:done], kernel)
-	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
+	return out[:done], cmp.Or(study.Blame(snap, fault), ctx.Err())
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/internal/locals"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -39,7 +40,7 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 		th := &r.Threads[i]
 		snap := r.Snapshot.Of(th.Thread)
 		fault := mapped.Guard(func() { u.variables(ctx, snap, th, names) })
-		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
+		r.Issues = append(r.Issues, unread(study.Blame(snap, fault))...)
 	}
 }
 

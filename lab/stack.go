@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
+	"github.com/backsight/backsight/internal/study"
 	"io"
 	"io/fs"
 	"os"
@@ -84,11 +86,11 @@ func (t *stackTally) add(ctx context.Context, c *stackmarks.Case) error {
 	if c.Painted {
 		notes += "\nroot work\n"
 	}
-	a, err := backsight.ReadStackAnnotations(strings.NewReader(notes))
+	a, err := stackdepth.ReadAnnotations(strings.NewReader(notes))
 	if err != nil {
 		return err
 	}
-	r, err := backsight.StackUsage(ctx, img, a, nil)
+	r, err := study.StackUsage(ctx, img, a, nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (t *stackTally) add(ctx context.Context, c *stackmarks.Case) error {
 }
 
 // compare counts what GCC says the same of.
-func (t *stackTally) compare(ctx context.Context, c *stackmarks.Case, img *image.Image, r *backsight.StackReport) error {
+func (t *stackTally) compare(ctx context.Context, c *stackmarks.Case, img *image.Image, r *stackdepth.Report) error {
 	key := c.CPU.Name + " -" + c.Level
 	if t.figures[key] == nil {
 		t.figures[key], t.order = &stackmarks.Tally{}, append(t.order, key)
@@ -127,7 +129,7 @@ func (t *stackTally) compare(ctx context.Context, c *stackmarks.Case, img *image
 }
 
 // mark compares the depth with what the program wrote of its stack.
-func (t *stackTally) mark(ctx context.Context, c *stackmarks.Case, r *backsight.StackReport) error {
+func (t *stackTally) mark(ctx context.Context, c *stackmarks.Case, r *stackdepth.Report) error {
 	mark, err := c.Mark(ctx)
 	if err != nil {
 		return err

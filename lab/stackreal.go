@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/study"
 )
 
 // measured is a row of what the stacks of another's program are: NAME=FILE, or a file.
@@ -23,7 +24,7 @@ func measured(ctx context.Context, arg string) (row string, err error) {
 	}
 	defer img.Close()
 	begin := time.Now()
-	r, err := backsight.StackUsage(ctx, img, nil, nil)
+	r, err := study.StackUsage(ctx, img, nil, nil)
 	if err != nil {
 		return "", err
 	}

@@ -9,12 +9,12 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/code/matching"
 	"github.com/backsight/backsight/internal/jsonreport"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -24,7 +24,7 @@ import (
 type builds struct {
 	paths  [2]string
 	images [2]*image.Image
-	match  *backsight.BuildMatch
+	match  *matching.Match
 	names  symbol.Symbolizer
 }
 
@@ -43,7 +43,7 @@ func (o *diffOptions) binaries(ctx context.Context, paths []string, stdout io.Wr
 		return err
 	}
 	stop := p.while("matching " + displayName(paths[0]))
-	b.match, err = backsight.MatchBuilds(ctx, b.images[0], b.images[1])
+	b.match, err = study.MatchBuilds(ctx, b.images[0], b.images[1])
 	stop()
 	if err != nil {
 		return &failure{exitNone, fileError(paths[0], err)}

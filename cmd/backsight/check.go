@@ -8,9 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/backsight/backsight/internal/study"
+	"github.com/backsight/backsight/internal/unwind/lint"
 	"io"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/internal/visible"
@@ -31,7 +32,7 @@ func (o *tableOptions) checked(ctx context.Context, stdout io.Writer, p *progres
 	}
 	defer closed()
 	stop := p.while("comparing the tables of " + displayName(path) + " with its code")
-	r, err := backsight.CheckTables(ctx, img, nil)
+	r, err := study.CheckTables(ctx, img, nil)
 	stop()
 	if err != nil {
 		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
@@ -53,7 +54,7 @@ func (o *tableOptions) checked(ctx context.Context, stdout io.Writer, p *progres
 }
 
 // sure is how sure a finding is, in the words of backtraces.
-func sure(f *backsight.TableFinding) string {
+func sure(f *lint.Finding) string {
 	if f.Certain {
 		return "certain"
 	}
@@ -83,7 +84,7 @@ func against(evidence string) string {
 }
 
 // writeFindings writes a paragraph for each finding, and what was compared.
-func writeFindings(w io.Writer, _ string, img *image.Image, r *backsight.TableReport) error {
+func writeFindings(w io.Writer, _ string, img *image.Image, r *lint.Report) error {
 	out := bufio.NewWriter(w)
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -122,7 +123,7 @@ type findingJSON struct {
 	Code     string `json:"code"`
 }
 
-func writeFindingsJSON(w io.Writer, path string, img *image.Image, r *backsight.TableReport) error {
+func writeFindingsJSON(w io.Writer, path string, img *image.Image, r *lint.Report) error {
 	out := checkJSON{path, r.Table.String(), r.Functions, r.Places, r.Open, r.Unreadable, r.Issue, []findingJSON{}}
 	hex := func(v uint64) string { return fmt.Sprintf("%#x", v) }
 	for i := range r.Findings {

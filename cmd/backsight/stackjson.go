@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
 	"io"
 	"os"
 	"slices"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/visible"
 )
 
@@ -110,7 +110,7 @@ func writeStackJSON(w io.Writer, r *stackResult) error {
 	return err
 }
 
-func rootJSON(x *backsight.StackRoot) stackRootJSON {
+func rootJSON(x *stackdepth.Root) stackRootJSON {
 	out := stackRootJSON{Kind: x.Kind, Name: x.Name, Address: fmt.Sprintf("%#x", x.At), Depth: x.Depth, AtLeast: x.OpenCount > 0, OpenCount: x.OpenCount,
 		Stack: x.Stack, From: x.From, Open: x.Open, Switched: x.Switched, Path: []stackFrameJSON{}}
 	for i := range x.Path {

@@ -4,9 +4,9 @@ package main
 
 import (
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
 	"io"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/display"
 )
 
@@ -30,7 +30,7 @@ func writeStackPage(w io.Writer, r *stackResult) error {
 	return err
 }
 
-func blockOf(b *backsight.StackBranch) display.Block {
+func blockOf(b *stackdepth.Branch) display.Block {
 	out := display.Block{Name: fmt.Sprintf("%s %d", b.Name, b.Depth), Size: b.Depth, Own: b.Own, Doubtful: b.Open,
 		About: fmt.Sprintf("%s: %d bytes from here on, %d by itself", b.Name, b.Depth, b.Own)}
 	for i := range b.Below {

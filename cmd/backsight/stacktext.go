@@ -6,10 +6,10 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
 	"io"
 	"slices"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/typeset"
 )
 
@@ -71,7 +71,7 @@ func short(name string) string {
 }
 
 // margin says what is left of a stack whose size is known.
-func margin(x *backsight.StackRoot) string {
+func margin(x *stackdepth.Root) string {
 	switch left := int64(x.Stack) - x.Depth; {
 	case x.Stack == 0:
 		return ""
@@ -89,7 +89,7 @@ func atLeast(open int) string {
 	return ""
 }
 
-func writeInterrupts(out io.Writer, x *backsight.StackRoot) {
+func writeInterrupts(out io.Writer, x *stackdepth.Root) {
 	if x.Switched > 0 {
 		fmt.Fprintf(out, "%8d  what an interrupt and the switch to another task leave\n", x.Switched)
 	}
@@ -133,7 +133,7 @@ func writeLargest(out io.Writer, r *stackResult) {
 		return
 	}
 	list := slices.Clone(r.Functions)
-	slices.SortStableFunc(list, func(a, b backsight.StackFunction) int { return cmp.Compare(b.Own, a.Own) })
+	slices.SortStableFunc(list, func(a, b stackdepth.Function) int { return cmp.Compare(b.Own, a.Own) })
 	fmt.Fprintf(out, "\n     own   depth  function\n")
 	for i := range list[:min(r.Top, len(list))] {
 		f := &list[i]

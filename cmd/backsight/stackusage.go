@@ -7,12 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
+	"github.com/backsight/backsight/internal/study"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/spf13/cobra"
@@ -114,7 +115,7 @@ func (o *stackOptions) run(ctx context.Context, stdout io.Writer, p *progress, p
 
 // stackResult is what is to be written of an image.
 type stackResult struct {
-	*backsight.StackReport
+	*stackdepth.Report
 	Path string
 	Top  int
 	// Old are the functions of an older build, nil where none was given.
@@ -138,7 +139,7 @@ func (r *stackResult) exceeds(most int64) string {
 const maxAnnotations = 16 << 20
 
 // notes reads the annotations, and those of --root behind them.
-func (o *stackOptions) notes() (*backsight.StackAnnotations, error) {
+func (o *stackOptions) notes() (*stackdepth.Annotations, error) {
 	var text bytes.Buffer
 	for _, path := range o.annotations {
 		f, err := os.Open(path)
@@ -153,7 +154,7 @@ func (o *stackOptions) notes() (*backsight.StackAnnotations, error) {
 		case n > maxAnnotations:
 			return nil, &failure{exitNone, fmt.Errorf("%s: more than %d MB", path, maxAnnotations>>20)}
 		}
-		if _, err := backsight.ReadStackAnnotations(bytes.NewReader(text.Bytes())); err != nil {
+		if _, err := stackdepth.ReadAnnotations(bytes.NewReader(text.Bytes())); err != nil {
 			return nil, &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
 		}
 		text.WriteByte('\n')
@@ -162,7 +163,7 @@ func (o *stackOptions) notes() (*backsight.StackAnnotations, error) {
 		name, size, _ := strings.Cut(r, "=")
 		fmt.Fprintf(&text, "root %s %s\n", name, size)
 	}
-	notes, err := backsight.ReadStackAnnotations(&text)
+	notes, err := stackdepth.ReadAnnotations(&text)
 	if err != nil {
 		return nil, fmt.Errorf("--root: %w", err)
 	}
@@ -170,14 +171,14 @@ func (o *stackOptions) notes() (*backsight.StackAnnotations, error) {
 }
 
 // measure analyses a binary.
-func (o *stackOptions) measure(ctx context.Context, p *progress, path string, notes *backsight.StackAnnotations) (*stackResult, error) {
+func (o *stackOptions) measure(ctx context.Context, p *progress, path string, notes *stackdepth.Annotations) (*stackResult, error) {
 	img, closed, err := o.files.image(ctx, p.warn, path)
 	if err != nil {
 		return nil, err
 	}
 	defer closed()
 	stop := p.while(path + ": analysing functions")
-	r, err := backsight.StackUsage(ctx, img, notes, nil)
+	r, err := study.StackUsage(ctx, img, notes, nil)
 	stop()
 	if err != nil {
 		return nil, &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
@@ -185,7 +186,7 @@ func (o *stackOptions) measure(ctx context.Context, p *progress, path string, no
 	if len(r.Functions) == 0 {
 		return nil, &failure{exitNone, fmt.Errorf("%s: no functions", path)}
 	}
-	return &stackResult{StackReport: r, Path: path, Top: o.top}, nil
+	return &stackResult{Report: r, Path: path, Top: o.top}, nil
 }
 
 // written writes the result to standard output or, whole or not at all, to the file of -o.
@@ -200,7 +201,7 @@ func (o *stackOptions) written(ctx context.Context, stdout io.Writer, r *stackRe
 }
 
 // old are the functions of an older build: of a binary, or of the JSON that was written of one.
-func (o *stackOptions) old(ctx context.Context, p *progress, notes *backsight.StackAnnotations) ([]oldFunction, error) {
+func (o *stackOptions) old(ctx context.Context, p *progress, notes *stackdepth.Annotations) ([]oldFunction, error) {
 	head, err := firstBytes(o.diff)
 	if err != nil {
 		return nil, &failure{exitNone, fileError(o.diff, err)}

@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/symbol"
 )
 
@@ -95,7 +96,7 @@ func TestTruncatedImage(t *testing.T) {
 			return err
 		},
 		"check": func(_ *backsight.Unwinder, img *image.Image) error {
-			_, err := backsight.CheckTables(t.Context(), img, nil)
+			_, err := study.CheckTables(t.Context(), img, nil)
 			return err
 		},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/code/matching"
+	"github.com/backsight/backsight/internal/study"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )
@@ -78,7 +79,7 @@ func stripped(ctx context.Context, files *input.Files, b *Build, source, exe str
 
 // compare matches two stripped builds.
 func compare(ctx context.Context, old, new [2]*image.Image) (sum matched, err error) {
-	m, err := backsight.MatchBuilds(ctx, old[1], new[1])
+	m, err := study.MatchBuilds(ctx, old[1], new[1])
 	if err != nil {
 		return sum, err
 	}
@@ -108,7 +109,7 @@ func compare(ctx context.Context, old, new [2]*image.Image) (sum matched, err er
 }
 
 // look asks where the return addresses of an old function are in the new build.
-func (s *matched) look(m *backsight.BuildMatch, f *matching.Function, old, new *image.Image) {
+func (s *matched) look(m *matching.Match, f *matching.Function, old, new *image.Image) {
 	list := m.Old.Places(f)
 	for i := range list[:max(len(list), 1)-1] {
 		if uint32(list[i].Kind) != uint32(cpu.OpCall) {

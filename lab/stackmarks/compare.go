@@ -2,11 +2,11 @@ package stackmarks
 
 import (
 	"fmt"
+	"github.com/backsight/backsight/internal/code/stackdepth"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 )
 
@@ -33,8 +33,8 @@ type Difference struct{ Name, GCC, Code, Why string }
 type Comparison struct {
 	cpu    string
 	img    *image.Image
-	report *backsight.StackReport
-	known  map[string]*backsight.StackFunction
+	report *stackdepth.Report
+	known  map[string]*stackdepth.Function
 	// listing is the program disassembled by another.
 	listing Listing
 	Tally
@@ -42,8 +42,8 @@ type Comparison struct {
 }
 
 // NewComparison compares with the report of an image for a processor. listing may be nil.
-func NewComparison(cpu string, img *image.Image, r *backsight.StackReport, listing Listing) *Comparison {
-	c := &Comparison{cpu: cpu, img: img, report: r, listing: listing, known: map[string]*backsight.StackFunction{}}
+func NewComparison(cpu string, img *image.Image, r *stackdepth.Report, listing Listing) *Comparison {
+	c := &Comparison{cpu: cpu, img: img, report: r, listing: listing, known: map[string]*stackdepth.Function{}}
 	for i := range r.Functions {
 		c.known[r.Functions[i].Name] = &r.Functions[i]
 	}
@@ -66,7 +66,7 @@ func (c *Comparison) Add(list []Figure) {
 }
 
 // function is the function of a name; one function may have several.
-func (c *Comparison) function(name string) *backsight.StackFunction {
+func (c *Comparison) function(name string) *stackdepth.Function {
 	if f := c.known[name]; f != nil {
 		return f
 	}
@@ -80,7 +80,7 @@ func (c *Comparison) function(name string) *backsight.StackFunction {
 
 // bytes compares the stacks. Of a function with alloca or variable arrays, both must say so: what GCC counts of that is not what
 // the first pass takes.
-func (c *Comparison) bytes(f *Figure, own *backsight.StackFunction) {
+func (c *Comparison) bytes(f *Figure, own *stackdepth.Function) {
 	dynamic := f.Kind == "dynamic"
 	if dynamic && own.Dynamic || !dynamic && own.Own == f.Bytes {
 		c.Bytes++
@@ -93,7 +93,7 @@ func (c *Comparison) bytes(f *Figure, own *backsight.StackFunction) {
 const pretended = 16
 
 // explained says why GCC counts otherwise (gcc/config/arm/arm.cc, arm_expand_prologue; gcc/config/i386/i386.cc, ix86_expand_prologue).
-func explained(f *Figure, own *backsight.StackFunction, cpu string) string {
+func explained(f *Figure, own *stackdepth.Function, cpu string) string {
 	switch more := own.Own - f.Bytes; {
 	case strings.HasPrefix(cpu, "arm") && more > 0 && more <= pretended:
 		return "GCC leaves out registers of arguments that the function pushes in front of its frame"
@@ -109,7 +109,7 @@ const pointers = "(pointer)"
 // calls compares which functions a function calls: a call that one side alone knows is a difference. GCC has one name for all calls
 // of which it has no declaration: through pointers, and those of its own library that it makes itself (__clear_cache). The code may
 // show where these lead.
-func (c *Comparison) calls(f *Figure, own *backsight.StackFunction) {
+func (c *Comparison) calls(f *Figure, own *stackdepth.Function) {
 	theirs := map[string]bool{}
 	for _, name := range f.Calls {
 		theirs[c.same(name)] = true
@@ -118,7 +118,7 @@ func (c *Comparison) calls(f *Figure, own *backsight.StackFunction) {
 		theirs[pointers] = true
 	}
 	ours := map[string]bool{}
-	c.gather(own, func(call backsight.StackCall) {
+	c.gather(own, func(call stackdepth.Called) {
 		name := c.same(call.Name)
 		if call.Indirect && !call.Sure || f.Pointers && !theirs[name] {
 			name = pointers
@@ -141,7 +141,7 @@ func (c *Comparison) calls(f *Figure, own *backsight.StackFunction) {
 }
 
 // absent says why GCC alone knows a call. pointer: the code has calls that it does not resolve.
-func (c *Comparison) absent(own *backsight.StackFunction, name string, pointer bool) string {
+func (c *Comparison) absent(own *stackdepth.Function, name string, pointer bool) string {
 	switch {
 	case c.listing.has(own.Name) && name != pointers && !c.listing.calls(own.Name, name):
 		if strings.HasPrefix(name, ".") {
@@ -178,7 +178,7 @@ func (c *Comparison) same(name string) string {
 }
 
 // gather yields the calls of a function, those of its parts that GCC keeps elsewhere (foo.cold) included.
-func (c *Comparison) gather(own *backsight.StackFunction, yield func(backsight.StackCall)) {
+func (c *Comparison) gather(own *stackdepth.Function, yield func(stackdepth.Called)) {
 	for _, call := range c.report.Tree.Calls(own.At) {
 		if part := c.known[call.Name]; part != nil && part != own && strings.HasPrefix(call.Name, own.Name+".cold") {
 			c.gather(part, yield)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/study"
 )
 
 // TestComparison: equal functions; another size, which nothing explains; a call that GCC alone has, and that objdump does not see either;
@@ -15,7 +16,7 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer img.Close()
-	r, err := backsight.StackUsage(t.Context(), img, nil, nil)
+	r, err := study.StackUsage(t.Context(), img, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,8 @@
-package backsight
+package study
 
 import (
 	"cmp"
 	"context"
-	"io"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/analyses"
@@ -14,32 +13,12 @@ import (
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 )
 
-// StackReport is how deep the stacks of a program get.
-type StackReport = stackdepth.Report
-
-// StackRoot is where a stack begins, StackFunction what one function takes, StackBranch a function in the tree of calls,
-// StackCall one call.
-type (
-	StackCall     = stackdepth.Called
-	StackRoot     = stackdepth.Root
-	StackFunction = stackdepth.Function
-	StackBranch   = stackdepth.Branch
-)
-
-// StackAnnotations are what a user tells of a program whose stacks are measured.
-type StackAnnotations = stackdepth.Annotations
-
-// ReadStackAnnotations reads annotations: a text of lines such as "recursion walk 12" (docs/usage.md). The error names the line.
-func ReadStackAnnotations(r io.Reader) (*StackAnnotations, error) {
-	return stackdepth.ReadAnnotations(r)
-}
-
 // StackUsage tells from the code of an image how deep its stacks can get: of each function, and along the deepest path from
 // each place where a stack begins. annotations may be nil. progress, if not nil, is told how many functions are done. The error is that
 // of ctx, or says that the image's file has changed.
-func StackUsage(ctx context.Context, img *image.Image, annotations *StackAnnotations, progress func(done int)) (r *StackReport, err error) {
-	opt := stackdepth.Options{Annotations: annotations, Ranges: functionRanges, Exceptions: landingPads, Progress: progress}
-	if fault := guarded(img, func() { r, err = stackdepth.Make(ctx, img, opt) }); fault != nil {
+func StackUsage(ctx context.Context, img *image.Image, annotations *stackdepth.Annotations, progress func(done int)) (r *stackdepth.Report, err error) {
+	opt := stackdepth.Options{Annotations: annotations, Ranges: FunctionRanges, Exceptions: landingPads, Progress: progress}
+	if fault := Guarded(img, func() { r, err = stackdepth.Make(ctx, img, opt) }); fault != nil {
 		return nil, fault
 	}
 	return r, err
@@ -59,16 +38,13 @@ func landingPads(img *image.Image, pc uint64) (p stackuse.Pads) {
 	return p
 }
 
-// BuildMatch is the functions of two builds of a program, and which of them are the same.
-type BuildMatch = matching.Match
-
 // MatchBuilds finds the functions of an old build in a new one: by names where there are names, else by what their code refers
 // to, by who calls them, and by their order. The error is that of ctx, or says that a file has changed.
-func MatchBuilds(ctx context.Context, old, new *image.Image) (*BuildMatch, error) {
+func MatchBuilds(ctx context.Context, old, new *image.Image) (*matching.Match, error) {
 	var builds [2]*matching.Build
 	for i, img := range []*image.Image{old, new} {
 		var err error
-		if fault := guarded(img, func() { builds[i], err = matching.Of(ctx, analyses.Of(img, functionRanges)) }); fault != nil || err != nil {
+		if fault := Guarded(img, func() { builds[i], err = matching.Of(ctx, analyses.Of(img, FunctionRanges)) }); fault != nil || err != nil {
 			return nil, cmp.Or(fault, err)
 		}
 	}
