@@ -8,7 +8,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/internal/cpu/arm"
 	"github.com/backsight/backsight/internal/cpu/arm64"
 	"github.com/backsight/backsight/internal/cpu/mips"
@@ -29,6 +28,7 @@ import (
 	"github.com/backsight/backsight/internal/input/elfcore"
 	"github.com/backsight/backsight/internal/input/espcore"
 	"github.com/backsight/backsight/internal/input/faultlog"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 	"github.com/backsight/backsight/internal/input/kernellog"
 	"github.com/backsight/backsight/internal/input/listing"
 	"github.com/backsight/backsight/internal/input/machcore"
@@ -103,7 +103,7 @@ func ImageFormats() []image.Format {
 }
 
 // OpenRemote opens what a GDB server has stopped: HOST:PORT, unix:PATH, the path of a serial device, or |COMMAND. Memory
-// is read as a walk asks for it, so that the target stands until the Stream is closed.
-func OpenRemote(ctx context.Context, addr string, env input.Env, opt gdbremote.Options) (input.Stream, error) {
-	return gdbremote.Open(ctx, addr, complete(env), opt)
+// is read as a walk asks for it, so that the target stands until the Stream is closed; then it goes on, unless it stood already or keepHalted.
+func OpenRemote(ctx context.Context, addr string, env input.Env, keepHalted bool) (input.Stream, error) {
+	return gdbremote.Open(ctx, addr, complete(env), gdbremote.Options{KeepHalted: keepHalted})
 }

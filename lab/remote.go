@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 	"github.com/backsight/backsight/lab/programs"
 	"github.com/backsight/backsight/lab/record"
 	"github.com/backsight/backsight/lab/remote"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/spf13/pflag"
 )
 
@@ -31,7 +30,7 @@ func (p *processes) remote(ctx context.Context, addr string, env input.Env) (inp
 	if line != nil {
 		p.held = append(p.held, line)
 	}
-	s, err := backsight.OpenRemote(ctx, addr, env, gdbremote.Options{KeepHalted: p.keepHalted})
+	s, err := backsight.OpenRemote(ctx, addr, env, p.keepHalted)
 	if err == nil {
 		p.held = append(p.held, s)
 	}

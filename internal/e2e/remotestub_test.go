@@ -9,7 +9,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
 	"github.com/backsight/backsight/internal/synth/gdbstub"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/lab/truth"
@@ -59,7 +58,7 @@ func remoteEquals(t *testing.T, snap *target.Snapshot, env input.Env, want backs
 	t.Helper()
 	server := &gdbstub.Server{Snapshot: snap, Features: "qXfer:memory-map:read+;QStartNoAckMode+"}
 	server.Answers = map[string][]byte{"qXfer:memory-map:read:": server.MemoryMap()}
-	s, err := backsight.OpenRemote(t.Context(), server.Listen(t), env, gdbremote.Options{})
+	s, err := backsight.OpenRemote(t.Context(), server.Listen(t), env, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func TestRemoteFails(t *testing.T) {
 		"gone at the first read": {map[string][]byte{"m": nil}, ""},
 	} {
 		server := &gdbstub.Server{Snapshot: snap, Answers: c.answers}
-		s, err := backsight.OpenRemote(t.Context(), server.Listen(t), input.Env{Files: files}, gdbremote.Options{})
+		s, err := backsight.OpenRemote(t.Context(), server.Listen(t), input.Env{Files: files}, false)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.ContainsAny(err.Error(), "\x1b") {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -154,7 +153,7 @@ func TestRemoteKept(t *testing.T) {
 	snap := crashed(t)
 	server := &gdbstub.Server{Snapshot: snap}
 	files := opened(t, input.FileOptions{Exe: snap.Modules[0].Image.Path})
-	s, err := backsight.OpenRemote(t.Context(), server.Listen(t), input.Env{Files: files}, gdbremote.Options{KeepHalted: true})
+	s, err := backsight.OpenRemote(t.Context(), server.Listen(t), input.Env{Files: files}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

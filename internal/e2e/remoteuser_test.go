@@ -14,7 +14,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/stepper"

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 	"github.com/backsight/backsight/lab/truth"
 )
 

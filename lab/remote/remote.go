@@ -11,7 +11,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 	"github.com/backsight/backsight/lab/record"
 	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/unwind"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/input/gdbremote"
 )
 
 // patience is how long a program may run.
