@@ -50,9 +50,6 @@ func (c Checks) Means() []string {
 	return out
 }
 
-// AllChecks has every check.
-const AllChecks = 1<<checkCount - Checks(1)
-
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
 	var out []string

@@ -84,6 +84,7 @@ func words(cell string) []string {
 
 type goPackage struct {
 	ImportPath string
+	Name       string
 	Standard   bool
 	Imports    []string
 }
@@ -91,7 +92,7 @@ type goPackage struct {
 // packages lists those of this module with their imports outside of tests.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Imports", module+"/...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -42,8 +42,9 @@ func marks() []section {
 		stops.marks = append(stops.marks, term{r.String(), r.Means()})
 	}
 	checks := section{title: "What speaks for a frame and against (JSON's checks)"}
-	means := unwind.AllChecks.Means()
-	for i, name := range unwind.AllChecks.Names() {
+	const all = ^unwind.Checks(0)
+	means := all.Means()
+	for i, name := range all.Names() {
 		checks.marks = append(checks.marks, term{name, means[i]})
 	}
 	return []section{sure, found, stops, checks}

@@ -3,6 +3,7 @@ package diff
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/unwind"
 )
@@ -15,8 +16,8 @@ func (w *worker) function(f lint.Function) {
 	called := false                     // the instruction before is a call
 	w.sp = lint.Pointer{}
 	clear(w.related)
-	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) })
-	w.sweep.Run(lo, f.Hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step cpu.Step) {
+	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, stepping.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) })
+	w.sweep.Run(lo, f.Hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step stepping.Step) {
 		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0 || w.sweep.FallsOut(in, pc, f.Hi)) // slot: the return's delay slot
 		trapped := called && in.Op == cpu.OpTrap                                                       // the call never returns
@@ -42,7 +43,7 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 }
 
 // place compares in front of an instruction, and behind it if it is a call.
-func (w *worker) place(pc uint64, mode cpu.Mode, step cpu.Step) {
+func (w *worker) place(pc uint64, mode cpu.Mode, step stepping.Step) {
 	in, after := step.In, step.Next
 	arch := w.own.Arch
 	w.q = stackwalk.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}

@@ -18,6 +18,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/input/gdbremote"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/stepper"
 	"github.com/backsight/backsight/lab/truth"
@@ -207,7 +208,7 @@ func (r *recorder) decode(m *moment) {
 	if n == 0 {
 		return
 	}
-	step := cpu.StepOf(buf[:n], m.pc)
+	step := stepping.StepOf(buf[:n], m.pc)
 	m.insn, m.next = *step.In, step.Next
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // search looks for the first way back to the caller: it follows control flow without
@@ -155,7 +156,7 @@ func (s *search) visit(pc uint64) bool {
 // stops in front of the last where that has a delay slot, which must be at hand.
 func (s *search) walk(p *path, n int) (Effect, outcome) {
 	for i := 0; i < n; i++ {
-		step := cpu.StepOf(s.insns[i:n], p.at.PC)
+		step := stepping.StepOf(s.insns[i:n], p.at.PC)
 		if step.Cut && i > 0 {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // StateAt replays the function up to the instruction at a place. false: control from the
@@ -34,7 +35,7 @@ func (f *Function) StateAt(at disasm.Addr, st *absint.State) bool {
 
 // inSlot: the place is the delay slot of the transfer at pc, which itself changed nothing
 // but that a call has written the link register before the slot runs.
-func (f *Function) inSlot(t cpu.Step, pc, at uint64, st *absint.State) bool {
+func (f *Function) inSlot(t stepping.Step, pc, at uint64, st *absint.State) bool {
 	if t.Slot == nil || pc+uint64(t.In.Len) != at {
 		return false
 	}

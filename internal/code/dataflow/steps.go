@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // Step is an instruction of a function, with what holds where it takes effect: a transfer's delay slot has
@@ -65,7 +66,7 @@ func (r *stepper) run(b *block, in *cpu.Insn, pc uint64) {
 }
 
 // transfer ends a block: what pops the PC has popped the rest by then.
-func (r *stepper) transfer(b *block, t cpu.Step, pc uint64) {
+func (r *stepper) transfer(b *block, t stepping.Step, pc uint64) {
 	if t.Slot != nil {
 		r.run(b, t.Slot, pc+uint64(t.In.Len))
 	}

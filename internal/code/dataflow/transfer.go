@@ -4,12 +4,13 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // transfer is the end of a basic block: the step of an instruction at pc that may go elsewhere, and
 // start, where the run of instructions begins that ends there.
 type transfer struct {
-	cpu.Step
+	stepping.Step
 	start, pc uint64
 	mode      cpu.Mode
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // visit executes a block from its in-state to its transfer, or into the block that
@@ -56,7 +57,7 @@ func (e *explorer) visit(b *block) {
 }
 
 // end ends the visited block with the transfer at pc.
-func (e *explorer) end(step cpu.Step, pc uint64, taken *absint.State) {
+func (e *explorer) end(step stepping.Step, pc uint64, taken *absint.State) {
 	t := transfer{Step: step, start: e.block.start, pc: pc, mode: e.block.mode}
 	e.Complete = e.Complete && !t.Cut
 	e.block.end = t.Next
@@ -77,7 +78,7 @@ func (e *explorer) conditionalRun(pc uint64) bool {
 	for i := range n {
 		at += uint64(run[i].Len)
 	}
-	last := cpu.StepOf(run[n:], at)
+	last := stepping.StepOf(run[n:], at)
 	if last.Waits() {
 		return false
 	}

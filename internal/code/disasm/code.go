@@ -9,6 +9,7 @@ package disasm
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // Addr is the image address of an instruction and the instruction set that it is of.
@@ -99,12 +100,12 @@ func (c Code) One(at Addr, in *cpu.Insn) bool {
 
 // StepAt decodes the instruction at an address into buf, with what stands in its delay slot; false where none
 // is whole.
-func StepAt(c Code, at Addr, buf *[2]cpu.Insn) (cpu.Step, bool) {
+func StepAt(c Code, at Addr, buf *[2]cpu.Insn) (stepping.Step, bool) {
 	n := c.Decode(at, buf[:])
 	if n == 0 {
-		return cpu.Step{In: &buf[0], Next: at.PC}, false
+		return stepping.Step{In: &buf[0], Next: at.PC}, false
 	}
-	return cpu.StepOf(buf[:n], at.PC), true
+	return stepping.StepOf(buf[:n], at.PC), true
 }
 
 // decodeRun fills buf like Decode. From a full buffer it gives instructions back where
@@ -233,7 +234,7 @@ func (c Code) Bounds() (lo, hi uint64) {
 // for those found; longestCall, how many more it takes to judge one that begins there (cpu.ReadsPC).
 const (
 	scanChunk   = 1 << 18
-	longestCall = 4 * cpu.ReadsPCSpan
+	longestCall = 4 * stepping.ReadsPCSpan
 )
 
 // Calls calls visit for all that reads as a direct call in the text, until visit returns

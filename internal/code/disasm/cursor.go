@@ -1,6 +1,9 @@
 package disasm
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
+)
 
 // window is how many instructions a cursor decodes at a time: as many as lie between
 // two transfers for the most part, so that few are decoded in vain.
@@ -58,18 +61,18 @@ func (c *Cursor) fetch(pc uint64) *cpu.Insn {
 
 // Step is the step of the instruction at pc, which Next gave last: with what stands in its delay slot,
 // behind which the cursor goes.
-func (c *Cursor) Step(in *cpu.Insn, pc uint64) cpu.Step {
+func (c *Cursor) Step(in *cpu.Insn, pc uint64) stepping.Step {
 	if in.Flags&cpu.FlagDelaySlot != 0 {
 		return c.stepWithSlot(pc)
 	}
-	return cpu.Step{In: in, Next: pc + uint64(in.Len)}
+	return stepping.Step{In: in, Next: pc + uint64(in.Len)}
 }
 
-func (c *Cursor) stepWithSlot(pc uint64) cpu.Step {
+func (c *Cursor) stepWithSlot(pc uint64) stepping.Step {
 	if c.i == c.n {
 		c.fetch(pc)
 	}
-	step := cpu.StepOf(c.buf[c.i-1:c.n], pc)
+	step := stepping.StepOf(c.buf[c.i-1:c.n], pc)
 	if step.Slot != nil {
 		c.i++
 	}

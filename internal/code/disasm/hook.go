@@ -1,6 +1,9 @@
 package disasm
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
+)
 
 // withoutHooks replaces the calls of a profiler's hook (-pg) by what they leave behind, which
 // is nothing: the hook gets the return address in its own way, restores it, and raises SP.
@@ -20,7 +23,7 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 		size := uint64(in.Len)
 		switch {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
-			call := cpu.StepOf(buf[i:], pc)
+			call := stepping.StepOf(buf[i:], pc)
 			if call.Waits() {
 				if slot := hookSlot(c, call, at.Mode); slot != nil {
 					*in, *slot = nop(in), nop(slot)
@@ -71,7 +74,7 @@ func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
 
 // hookSlot is the instruction in the delay slot of a call, if that instruction makes the call a call of
 // the profiling hook; else nil. A slot that was not decoded with the call is decoded here.
-func hookSlot(c Code, call cpu.Step, mode cpu.Mode) *cpu.Insn {
+func hookSlot(c Code, call stepping.Step, mode cpu.Mode) *cpu.Insn {
 	var next [1]cpu.Insn
 	slot := call.Slot
 	if call.Cut {
@@ -98,7 +101,7 @@ func behindCall(c Code, pc uint64, mode cpu.Mode) bool {
 	if c.decode(Addr{pc - call, mode}, before[:]) == 0 {
 		return false
 	}
-	step := cpu.StepOf(before[:], pc-call)
+	step := stepping.StepOf(before[:], pc-call)
 	return step.In.Op == cpu.OpCall && step.Waits()
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // calls are what reads as direct calls; which of them are calls is looked at page by page.
@@ -116,7 +117,7 @@ func leadsInto(code disasm.Code, at disasm.Addr, before []cpu.Insn) bool {
 	if size == 0 || code.Decode(disasm.Addr{PC: at.PC - 2*size, Mode: at.Mode}, before) < len(before) {
 		return false
 	}
-	in := cpu.Deciding(before)
+	in := stepping.Deciding(before)
 	return !in.Ends(code.Arch.PC) && in.Flags&cpu.FlagPadding == 0
 }
 
@@ -129,7 +130,7 @@ func (l *look) allCode(code disasm.Code, at disasm.Addr) bool {
 		list := l.insns[:min(left, len(l.insns))]
 		list = list[:code.Decode(disasm.Addr{PC: from, Mode: at.Mode}, list)]
 		for i := range list[:min(atOnce, len(list))] {
-			step := cpu.StepOf(list[i:], at.PC)
+			step := stepping.StepOf(list[i:], at.PC)
 			if step.In.Op == cpu.OpUnknown || step.Slot != nil && disasm.Transfers(step.Slot, code.Arch) {
 				return false
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // decoder decodes A32 (mode 0) and T32 (mode 1). bigCode tells instructions
@@ -28,7 +29,7 @@ var blank = cpu.Insn{
 func (d decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	n, at := d.decode(code, pc, mode, out), uint64(0)
 	for i := range out[:n] {
-		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at) <= cpu.LongestCall && d.readsPC(code[at:], pc+at, mode) {
+		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at) <= stepping.LongestCall && d.readsPC(code[at:], pc+at, mode) {
 			out[i].Flags |= cpu.FlagGetPC
 		}
 		at += uint64(out[i].Len)
@@ -38,9 +39,9 @@ func (d decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) i
 
 // readsPC tells whether code at pc begins with a call that only reads the PC.
 func (d decoder) readsPC(code []byte, pc uint64, mode cpu.Mode) bool {
-	var next [cpu.ReadsPCSpan]cpu.Insn
+	var next [stepping.ReadsPCSpan]cpu.Insn
 	n := d.decode(code, pc, mode, next[:])
-	return n > 0 && cpu.ReadsPC(next[:n], pc, mode)
+	return n > 0 && stepping.ReadsPC(next[:n], pc, mode)
 }
 
 // decode is Decode without what the code behind a call says of the call.

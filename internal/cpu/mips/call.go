@@ -1,6 +1,9 @@
 package mips
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
+)
 
 // CallBefore implements cpu.Decoder. In the standard encoding a return address
 // is 8 behind its call, which has a delay slot; release 6's compact calls have
@@ -69,7 +72,7 @@ func (d *decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef
 	}
 	behind := had
 	for _, r := range dst[had:] {
-		if r.Target-r.Site > cpu.LongestCall || !d.readsPC(code[(r.Site-pc)&d.mask:], r.Site, mode) {
+		if r.Target-r.Site > stepping.LongestCall || !d.readsPC(code[(r.Site-pc)&d.mask:], r.Site, mode) {
 			dst[behind] = r
 			behind++
 		}

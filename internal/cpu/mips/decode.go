@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // processor is what the decoders of an ABI's encodings have in common: the variant of the
@@ -39,7 +40,7 @@ func newDecoder(a abi, v variant, big bool) *decoder {
 func (d *decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	n, at := d.decode(code, pc, mode, out), uint64(0)
 	for i := range out[:n] {
-		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at)&d.mask <= cpu.LongestCall && d.readsPC(code[at:], pc+at, mode) {
+		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at)&d.mask <= stepping.LongestCall && d.readsPC(code[at:], pc+at, mode) {
 			out[i].Flags |= cpu.FlagGetPC
 		}
 		at += uint64(out[i].Len)
@@ -49,9 +50,9 @@ func (d *decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) 
 
 // readsPC tells whether code at pc begins with a call that only reads the PC.
 func (d *decoder) readsPC(code []byte, pc uint64, mode cpu.Mode) bool {
-	var next [cpu.ReadsPCSpan]cpu.Insn
+	var next [stepping.ReadsPCSpan]cpu.Insn
 	n := d.decode(code, pc, mode, next[:])
-	return n > 0 && cpu.ReadsPC(next[:n], pc&d.mask, mode)
+	return n > 0 && stepping.ReadsPC(next[:n], pc&d.mask, mode)
 }
 
 // decode is Decode without what the code behind a call says of the call.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // A kernel without headers does not say where it is linked. kallsyms says where its
@@ -95,7 +96,7 @@ func beginsAt(arch *cpu.Arch, data []byte, off uint64) bool {
 	if n == 0 {
 		return false
 	}
-	last := cpu.Deciding(buf[:n])
+	last := stepping.Deciding(buf[:n])
 	return last.Ends(arch.PC) || last.Flags&cpu.FlagPadding != 0
 }
 

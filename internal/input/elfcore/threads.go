@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/signals"
 	"github.com/backsight/backsight/target"
 )
 
@@ -72,7 +73,7 @@ func readFault(h *header, n *notes) *target.Fault {
 	if n.system == linux {
 		h.readSiginfo(n.siginfo, f)
 	}
-	f.Name = target.SignalName(f.Signal, h.machine == emMIPS || n.system != linux)
+	f.Name = signals.Name(f.Signal, h.machine == emMIPS || n.system != linux)
 	if f.Name == "" && f.Signal < firstRealTime {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
 	if mips {
 		f.Code = int(int32(second))
 	}
-	if target.SignalHasAddress(target.SignalName(f.Signal, mips), f.Code) {
+	if signals.HasAddress(signals.Name(f.Signal, mips), f.Code) {
 		f.Address, f.HasAddress = addr, true
 	}
 	if f.Code <= 0 { // sent by a process: si_pid and si_uid stand where si_addr would

@@ -9,14 +9,15 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/internal/phrases"
+	"github.com/backsight/backsight/internal/signals"
 	"github.com/backsight/backsight/target"
 )
 
 // fault says why the report was made.
 func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	if f := w.own.signal; f.Signal != 0 {
-		f.Name = cmp.Or(target.SignalName(f.Signal, strings.HasPrefix(arch.Name, "mips")), fmt.Sprintf("signal %d", f.Signal))
-		f.HasAddress = f.HasAddress && target.SignalHasAddress(f.Name, f.Code)
+		f.Name = cmp.Or(signals.Name(f.Signal, strings.HasPrefix(arch.Name, "mips")), fmt.Sprintf("signal %d", f.Signal))
+		f.HasAddress = f.HasAddress && signals.HasAddress(f.Name, f.Code)
 		return &f
 	}
 	f := &target.Fault{Name: w.form.title}

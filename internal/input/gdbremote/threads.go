@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/signals"
 	"github.com/backsight/backsight/target"
 )
 
@@ -138,7 +139,7 @@ func (s Stop) fault(mips bool) *target.Fault {
 	}
 	f := &target.Fault{Name: name}
 	for n := range 32 {
-		if target.SignalName(n, mips) == name {
+		if signals.Name(n, mips) == name {
 			f.Signal = n
 		}
 	}

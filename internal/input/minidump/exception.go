@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/signals"
 	"github.com/backsight/backsight/target"
 )
 
@@ -51,8 +52,8 @@ func (c *crash) fault(sys *system) *target.Fault {
 	switch {
 	case sys.isLinux():
 		f.Signal, f.Code = int(c.code), int(int32(c.flags))
-		f.Name = target.SignalName(f.Signal, sys.arch.ELF.Machine == emMIPS)
-		f.Address, f.HasAddress = c.address, target.SignalHasAddress(f.Name, f.Code)
+		f.Name = signals.Name(f.Signal, sys.arch.ELF.Machine == emMIPS)
+		f.Address, f.HasAddress = c.address, signals.HasAddress(f.Name, f.Code)
 	case sys.isWindows():
 		c.windows(f)
 	case sys.isDarwin():

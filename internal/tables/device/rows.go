@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/tables"
 )
 
@@ -161,6 +162,6 @@ func longer(p *tables.Program, at, unit uint64) bool {
 	if n == 0 {
 		return true
 	}
-	step := cpu.StepOf(insns[:n], at)
+	step := stepping.StepOf(insns[:n], at)
 	return step.Next-at > unit || step.Cut
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/tables"
 )
 
@@ -71,7 +72,7 @@ func (w *widener) read(f *tables.Function) {
 			return
 		}
 		for i := range n {
-			step := cpu.StepOf(buf[i:n], at)
+			step := stepping.StepOf(buf[i:n], at)
 			if step.Cut && i > 0 {
 				break // decoded again, with the delay slot
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/target"
 )
 
@@ -184,7 +185,7 @@ func (x *explorer) next(w *way) (in cpu.Insn, next uint64, ok bool) {
 	if n == 0 {
 		return in, 0, false
 	}
-	step := cpu.StepOf(buf[:n], w.pc)
+	step := stepping.StepOf(buf[:n], w.pc)
 	if step.Slot != nil {
 		x.exec(w.st, step.Slot, code[step.In.Len:])
 	}

@@ -3,6 +3,7 @@ package lint
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // Anchored is where SP stands in the parts of a function that lead to its returns, by SP's
@@ -25,12 +26,12 @@ type step struct {
 }
 
 // Anchor makes the heights of a function out of its instructions, which sweep goes through.
-func Anchor(arch *cpu.Arch, sweep func(visit func(pc uint64, mode cpu.Mode, step cpu.Step))) Anchored {
+func Anchor(arch *cpu.Arch, sweep func(visit func(pc uint64, mode cpu.Mode, step stepping.Step))) Anchored {
 	a := Anchored{map[uint64]step{}, map[uint64]int64{}}
 	if !arch.CallPushesRA {
 		return a
 	}
-	sweep(func(pc uint64, _ cpu.Mode, s cpu.Step) { a.steps[pc] = stepOf(arch, pc, s.In) })
+	sweep(func(pc uint64, _ cpu.Mode, s stepping.Step) { a.steps[pc] = stepOf(arch, pc, s.In) })
 	for pc, s := range a.steps {
 		for _, to := range s.next {
 			if t, ok := a.steps[to]; ok {

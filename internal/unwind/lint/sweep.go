@@ -3,6 +3,7 @@ package lint
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/internal/unwind/code"
 )
 
@@ -20,7 +21,7 @@ type Sweep struct {
 
 // Run visits the instructions of [pc, hi), each with what stands in its delay slot, and then the slot.
 // entry tells the mode of a function that is known to begin at a place.
-func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step cpu.Step)) {
+func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step stepping.Step)) {
 	s.data = map[uint64]uint64{}
 	for pc < hi {
 		limit := hi
@@ -44,7 +45,7 @@ func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mod
 
 // visit goes through n decoded instructions; it stops early at data and at entries
 // of another mode, and returns where to go on.
-func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step cpu.Step)) uint64 {
+func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step stepping.Step)) uint64 {
 	for i := range n {
 		if len(s.Mapping) == 0 {
 			if size, ok := s.data[pc]; ok {
@@ -55,7 +56,7 @@ func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cp
 			}
 			s.note(&s.insns[i])
 		}
-		visit(pc, mode, cpu.StepOf(s.insns[i:n], pc))
+		visit(pc, mode, stepping.StepOf(s.insns[i:n], pc))
 		pc += uint64(s.insns[i].Len)
 	}
 	return pc
@@ -70,7 +71,7 @@ func (s *Sweep) decode(pc, limit uint64, mode cpu.Mode) int {
 	if n < len(s.insns) {
 		return n
 	}
-	if last := cpu.StepOf(s.insns[n-1:], 0); last.Cut {
+	if last := stepping.StepOf(s.insns[n-1:], 0); last.Cut {
 		return n - 1
 	}
 	if mode == 0 {

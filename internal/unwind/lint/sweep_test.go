@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/cpu/arm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // swept lists the places that a sweep over Thumb halfwords at 0x1000 visits.
@@ -21,7 +22,7 @@ func swept(m Mapping, entry func(uint64) (cpu.Mode, bool), halves ...uint16) str
 	img := image.New(image.Header{Arch: a, Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(code)), Data: code, Read: true, Exec: true}}}, nil)
 	s := Sweep{Image: img, Mapping: m}
 	var places []string
-	s.Run(0x1000, 0x1000+uint64(len(code)), 1, entry, func(pc uint64, mode cpu.Mode, _ cpu.Step) {
+	s.Run(0x1000, 0x1000+uint64(len(code)), 1, entry, func(pc uint64, mode cpu.Mode, _ stepping.Step) {
 		places = append(places, fmt.Sprintf("%x/%d", pc-0x1000, mode))
 	})
 	return strings.Join(places, " ")
@@ -66,7 +67,7 @@ func TestSweepKeepsBlocks(t *testing.T) {
 	a := arm.Archs()[0]
 	img := image.New(image.Header{Arch: a, Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(code)), Data: code, Read: true, Exec: true}}}, nil)
 	s := Sweep{Image: img}
-	s.Run(0x1000, 0x1000+uint64(len(code)), 1, none, func(pc uint64, _ cpu.Mode, step cpu.Step) {
+	s.Run(0x1000, 0x1000+uint64(len(code)), 1, none, func(pc uint64, _ cpu.Mode, step stepping.Step) {
 		in := step.In
 		if pc == 0x1000+64*2 {
 			conditional = in.Flags&cpu.FlagConditional != 0

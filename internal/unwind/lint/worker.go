@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
 )
@@ -29,10 +30,10 @@ func (w *worker) function(f Function) {
 	lo, mode := Mode(w.img, w.img, w.code, f.Lo)
 	w.f, w.entry = f, lo
 	w.counts.Functions++
-	run := func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) }
+	run := func(visit func(uint64, cpu.Mode, stepping.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) }
 	w.sp, w.anchored = Pointer{}, Anchor(w.img.Arch, run)
 	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
-	run(func(pc uint64, mode cpu.Mode, step cpu.Step) {
+	run(func(pc uint64, mode cpu.Mode, step stepping.Step) {
 		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0 || w.sweep.FallsOut(in, pc, f.Hi)) // slot: the return's delay slot
 		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.Hi) {
@@ -55,7 +56,7 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 
 // instruction compares in front of an instruction and, if that is a call, while the call is running.
 // Tables other than CFI describe frames at their calls only.
-func (w *worker) instruction(pc uint64, mode cpu.Mode, step cpu.Step) {
+func (w *worker) instruction(pc uint64, mode cpu.Mode, step stepping.Step) {
 	in, next := step.In, step.Next
 	call := in.Op == cpu.OpCall && in.Flags&cpu.FlagGetPC == 0
 	w.q = stackwalk.Query{Image: w.img, Arch: w.img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}

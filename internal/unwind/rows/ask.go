@@ -10,6 +10,7 @@ import (
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -94,7 +95,7 @@ func (l *lister) code(at, end uint64) {
 			at += l.img.Arch.InsnAlignIn(l.mode)
 			continue
 		}
-		step := cpu.StepOf(buf[:n], at)
+		step := stepping.StepOf(buf[:n], at)
 		next := l.clamp(at, step.Next)
 		l.instruction(at, min(next, end), buf[0].Op == cpu.OpCall)
 		l.denial.over(l.img.Arch, &buf[0])

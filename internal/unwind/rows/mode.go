@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // moded is where a function begins or may begin, and its mode.
@@ -140,7 +141,7 @@ func (l *lister) fallsTo(addr uint64) bool {
 		if n == 0 {
 			return false
 		}
-		step := cpu.StepOf(buf[:n], at)
+		step := stepping.StepOf(buf[:n], at)
 		goesOn = !step.In.Ends(l.img.Arch.PC)
 		l.jump(step.In)
 		at = step.Next

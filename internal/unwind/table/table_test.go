@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -143,7 +144,7 @@ func eachPlace(img *image.Image, visit func(q *stackwalk.Query)) {
 				pc := s.Addr + off
 				n := img.Arch.Decoder.Decode(s.Data[off:], pc, mode, buf[:])
 				for i := range n {
-					step := cpu.StepOf(buf[i:n], pc)
+					step := stepping.StepOf(buf[i:n], pc)
 					visit(&stackwalk.Query{Image: img, Arch: img.Arch, PC: pc, Mode: mode, Exact: true})
 					pc += uint64(step.In.Len)
 					if step.In.Op == cpu.OpCall && !step.Waits() {

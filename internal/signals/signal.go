@@ -1,12 +1,13 @@
-package target
+// Package signals has the names of signals by their numbers, and which of them have an address.
+package signals
 
 // siKernel is sent where the processor does not tell the address: a non-canonical
 // one on x86_64. si_addr is then 0 and means nothing.
 const siKernel = 0x80
 
-// SignalHasAddress tells whether the si_addr of a signal of Linux, by its name and si_code, is an address: the kernel sent
+// HasAddress tells whether the si_addr of a signal of Linux, by its name and si_code, is an address: the kernel sent
 // the signal for a fault.
-func SignalHasAddress(name string, code int) bool {
+func HasAddress(name string, code int) bool {
 	if code <= 0 || code == siKernel {
 		return false
 	}
@@ -17,9 +18,9 @@ func SignalHasAddress(name string, code int) bool {
 	return false
 }
 
-// SignalName names a signal by Linux's numbers (include/uapi/asm-generic/signal.h), or by those that MIPS has from
+// Name names a signal by Linux's numbers (include/uapi/asm-generic/signal.h), or by those that MIPS has from
 // System V, as BSD has (arch/mips/include/uapi/asm/signal.h); "" for one that ends no program.
-func SignalName(n int, mips bool) string {
+func Name(n int, mips bool) string {
 	switch n {
 	case 1:
 		return "SIGHUP"

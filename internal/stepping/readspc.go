@@ -1,4 +1,6 @@
-package cpu
+package stepping
+
+import "github.com/backsight/backsight/cpu"
 
 // LongestCall is how many bytes a direct call and its delay slot have at most: ReadsPC is true of none that goes further.
 const LongestCall = 8
@@ -11,19 +13,19 @@ const ReadsPCSpan = 6
 //
 //	bal  1f; nop; 1: lui gp,…; addiu gp,gp,…; addu gp,gp,ra    MIPS: .cpload $ra
 //	bal  1f; nop; 1: addiu sp,sp,-32; sw ra,28(sp)             a function that lies behind its caller, which ends there
-func ReadsPC(insns []Insn, pc uint64, mode Mode) bool {
+func ReadsPC(insns []cpu.Insn, pc uint64, mode cpu.Mode) bool {
 	call := StepOf(insns, pc)
-	if call.In.Op != OpCall || call.In.Target != call.Next || call.In.TargetMode != mode {
+	if call.In.Op != cpu.OpCall || call.In.Target != call.Next || call.In.TargetMode != mode {
 		return false
 	}
 	link := call.In.Dst
 	for i := range insns[1:] {
 		in := &insns[1+i]
-		stores := in.Op == OpStore || in.Op == OpStoreMulti
+		stores := in.Op == cpu.OpStore || in.Op == cpu.OpStoreMulti
 		switch operand := in.Src == link || in.Src2 == link; {
-		case in.Base == link, in.Index == link, operand && !stores && in.Op != OpReturn:
+		case in.Base == link, in.Index == link, operand && !stores && in.Op != cpu.OpReturn:
 			return true
-		case operand, in.Dst == link, in.List.Has(link), in.Op == OpCall:
+		case operand, in.Dst == link, in.List.Has(link), in.Op == cpu.OpCall:
 			return false
 		}
 	}

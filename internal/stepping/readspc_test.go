@@ -1,4 +1,4 @@
-package cpu_test
+package stepping_test
 
 import (
 	"encoding/hex"
