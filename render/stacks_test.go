@@ -85,7 +85,7 @@ func TestFlame(t *testing.T) {
 // TestNumbers: a frame is named when its place comes first; a place's number is found again, but not that of a frame that waits, a
 // guess, or a name that a capture lists.
 func TestNumbers(t *testing.T) {
-	var s render.Stacks
+	var s display.Stacks
 	f := sample(t).Threads[0].Frames[1]
 	find := func(f unwind.Frame) uint32 { return s.Find(nil, slices.Values([]*unwind.Frame{&f}))[0] }
 	if n := find(*f.Frame); n != 0 {

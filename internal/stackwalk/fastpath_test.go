@@ -288,8 +288,8 @@ func TestBeyond(t *testing.T) {
 	for seed := range uint64(40) {
 		s := newRandomStack(named(x86.Archs(), "x86_64"), []byte{0xe8, 0, 0, 0, 0}, seed)
 		asked := 0
-		opt := unwind.Options{Unchecked: true, Sources: []unwind.Source{rules{method: unwind.MethodCFI, at: s.rules, asked: &asked}, invents{}}}
-		w := unwind.NewWalker(s.snap, opt)
+		opt := stackwalk.Options{Unchecked: true, Sources: []stackwalk.Source{rules{method: unwind.MethodCFI, at: s.rules, asked: &asked}, invents{}}}
+		w := stackwalk.NewWalker(s.snap, opt)
 		for range 4 {
 			w.Walk(&s.snap.Threads[0], nil)
 		}
@@ -327,7 +327,7 @@ type invents struct{}
 
 func (invents) Method() unwind.Method { return unwind.MethodFP }
 
-func (invents) Step(s *unwind.State, c *unwind.Caller) unwind.Verdict {
+func (invents) Step(s *stackwalk.State, c *stackwalk.Caller) unwind.Verdict {
 	c.Regs = *s.Regs
 	c.Regs.Set(s.Snapshot.Arch.PC, codeBase+functionSize/2)
 	c.Regs.Set(s.Snapshot.Arch.SP, s.Stack.Hi-8)
