@@ -44,8 +44,7 @@ type Unwinder struct {
 	idle, sampling walkers
 }
 
-// NewUnwinder returns an Unwinder. The error names a source that is neither an
-// stackwalk.RuleSource nor an stackwalk.FrameSource.
+// NewUnwinder returns an Unwinder. The error names a source that finds neither rules nor callers: those of DefaultSources do.
 func NewUnwinder(opt Options) (*Unwinder, error) {
 	u := &Unwinder{sources: opt.Sources, sizes: opt.StackSizes}
 	if u.sources == nil {
@@ -55,7 +54,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	for _, s := range u.sources {
 		_, rules := s.Source.(stackwalk.RuleSource)
 		if _, frames := s.Source.(stackwalk.FrameSource); !rules && !frames {
-			return nil, fmt.Errorf("unwind source %q: %T is neither an unwind.RuleSource nor an unwind.FrameSource", s.Name, s.Source)
+			return nil, fmt.Errorf("unwind source %q: %T finds neither rules nor callers", s.Name, s.Source)
 		}
 		u.opt.Sources = append(u.opt.Sources, s.Source)
 	}

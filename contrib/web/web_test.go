@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,5 +88,36 @@ func checkPage(t *testing.T, path string) {
 		if strings.Contains(string(page), left) {
 			t.Errorf("the page has %s", left)
 		}
+	}
+}
+
+// TestReadAhead: a browser takes some milliseconds for each slice of a file. One that is read from front to back, as what is
+// compressed is, takes few; one whose places are asked at random is not read beyond them; and what is kept of both has its bound.
+func TestReadAhead(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node: the page's worker is not run")
+	}
+	out, err := exec.Command(node, "testdata/ahead.js").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	type read struct{ Slices, Bytes int }
+	var got struct {
+		Front, Random read
+		Held          int
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	const size, block = 170 << 20, 64 << 10
+	if got.Front.Slices > 100 || got.Front.Bytes != size {
+		t.Errorf("from front to back: %+v", got.Front)
+	}
+	if got.Random.Slices > 1000 || got.Random.Bytes > 1010*block {
+		t.Errorf("at random: %+v", got.Random)
+	}
+	if got.Held > 2*128 {
+		t.Errorf("%d blocks are kept of two files", got.Held)
 	}
 }

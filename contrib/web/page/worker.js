@@ -4,14 +4,18 @@
 
 const blockSize = 1 << 16
 const mostBlocks = 128
+const mostAhead = 32 // blocks of one slice
 
 class Failure extends Error {
   constructor (code) { super(code); this.code = code }
 }
 
-/** A file that the page was given. Its blocks that were read last are kept. */
+/**
+ * A file that the page was given. Its blocks that were read last are kept. A slice costs a browser some milliseconds, however small:
+ * where blocks are read one after the other, as of a compressed capture, each slice has twice as many as the one before.
+ */
 class Given {
-  constructor (blob) { this.blob = blob; this.size = blob.size; this.blocks = new Map() }
+  constructor (blob) { this.blob = blob; this.size = blob.size; this.blocks = new Map(); this.next = -1; this.ahead = 1 }
 
   read (out, at) {
     if (out.length >= blockSize) {
@@ -29,10 +33,22 @@ class Given {
   block (index) {
     let block = this.blocks.get(index)
     if (block) this.blocks.delete(index)
-    else block = this.slice(index * blockSize, (index + 1) * blockSize)
+    else block = this.fetch(index)
+    this.keep(index, block)
+    return block
+  }
+
+  fetch (index) {
+    this.ahead = index === this.next ? Math.min(2 * this.ahead, mostAhead) : 1
+    this.next = index + this.ahead
+    const bytes = this.slice(index * blockSize, this.next * blockSize)
+    for (let n = 1; n * blockSize < bytes.length; n++) this.keep(index + n, bytes.slice(n * blockSize, (n + 1) * blockSize))
+    return bytes.slice(0, blockSize)
+  }
+
+  keep (index, block) {
     this.blocks.set(index, block)
     if (this.blocks.size > mostBlocks) this.blocks.delete(this.blocks.keys().next().value)
-    return block
   }
 
   slice (from, to) {
