@@ -16,9 +16,9 @@ type fastPath struct {
 	admission admission
 	modules   moduleCaches
 	trail     ruleTrail
-	finder    *finder    // counts the cost of the walk
-	found     cachedRule // an imageCache's answer in target addresses
-	end       unwind.Stop       // why a walk ends where advance came to its end
+	finder    *finder     // counts the cost of the walk
+	found     cachedRule  // an imageCache's answer in target addresses
+	end       unwind.Stop // why a walk ends where advance came to its end
 	ended     bool
 }
 
