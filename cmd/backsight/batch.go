@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/stack"
@@ -189,6 +191,11 @@ func (j *job) warns(issues []target.Issue) {
 	}
 }
 
+// missesFile tells whether an issue is that a file is not here which the capture names by its path.
+func missesFile(i target.Issue) bool {
+	return i.Kind == target.IssueNotFound && strings.HasPrefix(i.Subject, "/")
+}
+
 // write writes a job's output.
 func (s *session) write(j *job) error {
 	s.done.Add(1)
@@ -196,6 +203,9 @@ func (s *session) write(j *job) error {
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)
+	}
+	if s.opt.files.sysroots == nil && slices.ContainsFunc(j.warn, missesFile) {
+		s.progress.warn("--sysroot DIR says where a copy of that machine's files is")
 	}
 	if j.stacks != nil {
 		s.out.stacks.Count(j.snap, j.stacks...)

@@ -35,3 +35,14 @@ func TestHints(t *testing.T) {
 		}
 	}
 }
+
+// TestSaysSysroot: where libraries of another machine are not here, it is said once how to give them; not where they were given.
+func TestSaysSysroot(t *testing.T) {
+	const netd, hint = "../../testdata/mips-deref/modules/usr/bin/netd", "--sysroot DIR says"
+	if _, _, says := bs(t, "bt", "--exe", netd, core, core); strings.Count(says, hint) != 1 {
+		t.Errorf("said %q", says)
+	}
+	if _, _, says := bs(t, "bt", "--exe", netd, "--sysroot", t.TempDir(), core); strings.Contains(says, hint) {
+		t.Errorf("said %q, but it was given", says)
+	}
+}
