@@ -61,7 +61,7 @@ func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
 // word size. It costs O(n log n) for n segments; where that was broken off (Until), the address space is not whole.
 func (b *Builder) Memory(arch *cpu.Arch) *Memory {
 	segs := flatten(b.segs, &ending{ctx: b.ctx})
-	return &Memory{segs: segs, runs: slices.Clip(appendRuns(nil, segs)), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
+	return &Memory{segs: segs, runs: slices.Clip(appendRuns(nil, segs)), code: slices.Clip(appendCode(nil, segs)), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
 }
 
 // flatten cuts overlapping segments so that the segment added last wins everywhere. Segments that

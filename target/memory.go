@@ -13,6 +13,7 @@ import (
 type Memory struct {
 	segs []Segment
 	runs []Range // that segs of the same permissions cover without a gap, sorted
+	code []Range // segs that may hold code, sorted
 	big  bool
 	addr uint64 // mask of address bits
 	word int
@@ -63,6 +64,25 @@ func (s *Segment) Paged() bool { return s.pages != nil }
 
 // Segments returns the segments, sorted, not overlapping. Do not change them.
 func (m *Memory) Segments() []Segment { return m.segs }
+
+// MayHoldCode are the segments that are executable, or of which the capture does not tell, in order of address. A program of ten
+// thousand threads has some of these among twenty thousand.
+func (m *Memory) MayHoldCode() []Range {
+	if m == nil {
+		return nil
+	}
+	return m.code
+}
+
+// appendCode appends the segments that may hold code.
+func appendCode(code []Range, segs []Segment) []Range {
+	for i := range segs {
+		if s := &segs[i]; s.Perm == PermUnknown || s.Perm&PermExec != 0 {
+			code = append(code, Range{s.Addr, s.Addr + s.Size()})
+		}
+	}
+	return code
+}
 
 // Size is how many bytes of memory the capture holds as they are.
 func (m *Memory) Size() (n uint64) {

@@ -9,5 +9,5 @@ func (m *Memory) Hold(arch *cpu.Arch, addr uint64, data []byte) {
 	clear(m.segs) // the bytes held before are free to be collected
 	b := Builder{segs: m.segs[:0]}
 	b.Add(addr, data, 0, PermRead|PermWrite)
-	*m = Memory{segs: b.segs, runs: appendRuns(m.runs[:0], b.segs), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
+	*m = Memory{segs: b.segs, runs: appendRuns(m.runs[:0], b.segs), code: appendCode(m.code[:0], b.segs), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
 }

@@ -31,10 +31,8 @@ func newSieve(s *stackwalk.State) (v sieve) {
 	for _, m := range snap.Modules {
 		v.add(m.Range)
 	}
-	for _, s := range snap.Memory.Segments() {
-		if s.Perm == target.PermUnknown || s.Perm&target.PermExec != 0 {
-			v.add(target.Range{Lo: s.Addr, Hi: s.Addr + s.Size()})
-		}
+	for _, r := range snap.Memory.MayHoldCode() {
+		v.add(r)
 	}
 	return v
 }
