@@ -44,7 +44,7 @@ func (c *cluster) run(ctx context.Context, command, from string) (err error) {
 	case "simulate":
 		return c.simulate(ctx, c.devices)
 	}
-	return c.load(ctx)
+	return c.load(ctx, command == "sustain")
 }
 
 // start starts a node of a program.
@@ -95,8 +95,12 @@ func (c *cluster) upgraded(ctx context.Context, from string) error {
 	return c.told(nodes.Kills(ctx, c.kills, c.devices, c.within, c.postgres.URL("postgres"), c.objects.URL(bucket)))
 }
 
-// load measures offers of a known group and uploads to three nodes at once.
-func (c *cluster) load(ctx context.Context) (err error) {
+// What is asked of three nodes at once, and a tenth more.
+const sustainedUploads, sustainedOffers = 330, 5500
+
+// load measures offers of a known group and uploads to three nodes at once: as many as they take, one after the other, or
+// both together at what they must sustain.
+func (c *cluster) load(ctx context.Context, together bool) (err error) {
 	nodes := make([]*fleet.Service, nodeCount)
 	for n := range nodes {
 		if nodes[n], err = c.start(ctx, c.program, n, "--role", "intake"); err != nil {
@@ -106,11 +110,19 @@ func (c *cluster) load(ctx context.Context) (err error) {
 	}
 	l := newLoader(ctx, c.data, c.devices, c.long)
 	l.postgres = c.postgres
-	if err := l.uploads(nodes); err != nil {
+	known := func() error { return fleet.KnownIn(ctx, "pgx", c.postgres.URL("postgres"), "ab") }
+	if !together {
+		if err := errors.Join(l.uploads(nodes), known()); err != nil {
+			return err
+		}
+		return l.offered(nodes)
+	}
+	if err := known(); err != nil {
 		return err
 	}
-	if err := fleet.KnownIn(ctx, "pgx", c.postgres.URL("postgres"), "ab"); err != nil {
-		return err
-	}
-	return l.offered(nodes)
+	offers := *l
+	l.pace, offers.pace = sustainedUploads, sustainedOffers
+	ended := make(chan error, 1)
+	go func() { ended <- l.uploads(nodes) }()
+	return errors.Join(offers.offersOf(nodes, 1), <-ended)
 }

@@ -28,6 +28,7 @@ type loader struct {
 	client   *http.Client
 	devices  int           // that send at once
 	long     time.Duration // of each measure
+	pace     float64       // times a second at most; 0: as fast as it goes
 	body     []byte
 	data     string         // a folder
 	postgres *dbtest.Server // nil: the service has SQLite

@@ -7,6 +7,7 @@
 //	go run ./lab nodes -program backsightd -kills 1000                  kills three nodes, PostgreSQL and S3 (which it starts itself)
 //	go run ./lab upgrade -program new -from old                         has nodes of one version follow those of another
 //	go run ./lab cluster -program backsightd -time 10m                  offers and uploads to three nodes
+//	go run ./lab sustain -program backsightd -time 10m                  both at once, at the rates that are asked for
 //	go run ./lab simulate -program backsightd -devices 100000 -time 3m  plays devices of a bad release
 package main
 
@@ -33,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which: kill, power, load, soak, nodes, upgrade, cluster or simulate?")
+		return errors.New("which: kill, power, load, soak, nodes, upgrade, cluster, sustain or simulate?")
 	}
 	f := flag.NewFlagSet("lab "+args[0], flag.ContinueOnError)
 	program := f.String("program", "backsightd", "the service")
@@ -67,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 		return load(ctx, *program, *data, *devices, *seconds)
 	case "soak":
 		return soaked(ctx, *program, *data, *seconds)
-	case "nodes", "upgrade", "cluster", "simulate":
+	case "nodes", "upgrade", "cluster", "sustain", "simulate":
 		c := cluster{data: *data, program: *program, kills: *kills, captures: *captures, devices: *devices, within: *within, long: *seconds}
 		return c.run(ctx, args[0], *from)
 	}

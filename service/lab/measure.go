@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -39,25 +40,24 @@ func (l *loader) offers(s *fleet.Service) error {
 // offered measures offers of a group that is known, of 100,000 devices in five versions: one a request, and a hundred, as a gateway
 // would.
 func (l *loader) offered(nodes []*fleet.Service) error {
+	return errors.Join(l.offersOf(nodes, 1), l.offersOf(nodes, 100))
+}
+
+// offersOf is offered, so many a request.
+func (l *loader) offersOf(nodes []*fleet.Service, each int) error {
 	path := "/api/v1/offers?key=" + nodes[0].Key
-	for _, each := range []int{1, 100} {
-		texts := make([][]byte, offerers*l.devices*len(nodes))
-		err := l.measure(fmt.Sprintf("durable offers, %d a request", each), nodes, offerers*l.devices, each, func(s *sender, device int, n int64) error {
-			b := append(texts[device][:0], '[')
-			for i := range int64(each) {
-				box := (n*int64(each) + i) % 100_000
-				b = fmt.Appendf(b, `{"stable":"ab","device":"box%d","version":"2.%d"},`, box, box%5)
-			}
-			b[len(b)-1] = ']'
-			texts[device] = b
-			_, err := s.post(path, b)
-			return err
-		})
-		if err != nil {
-			return err
+	texts := make([][]byte, offerers*l.devices*len(nodes))
+	return l.measure(fmt.Sprintf("durable offers, %d a request", each), nodes, offerers*l.devices, each, func(s *sender, device int, n int64) error {
+		b := append(texts[device][:0], '[')
+		for i := range int64(each) {
+			box := (n*int64(each) + i) % 100_000
+			b = fmt.Appendf(b, `{"stable":"ab","device":"box%d","version":"2.%d"},`, box, box%5)
 		}
-	}
-	return nil
+		b[len(b)-1] = ']'
+		texts[device] = b
+		_, err := s.post(path, b)
+		return err
+	})
 }
 
 // offerers is how many offer at once for each that uploads.
@@ -74,7 +74,11 @@ func (l *loader) measure(what string, nodes []*fleet.Service, devices, each int,
 	var mu sync.Mutex
 	var took []time.Duration
 	before := taken(nodes, l.postgres)
+	start := time.Now()
 	n, err := l.rate(len(senders), func(device int, n int64) error {
+		if l.pace > 0 {
+			time.Sleep(time.Until(start.Add(time.Duration(float64(n) / l.pace * float64(time.Second)))))
+		}
 		began := time.Now()
 		err := do(senders[device], device, n)
 		long := time.Since(began)
