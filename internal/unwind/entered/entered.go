@@ -31,7 +31,7 @@ const maxWords = 4096
 // maxRoom bounds the room that code in no module may have made for itself: a trace of LuaJIT has 256 words at most.
 const maxRoom = 256 * 8
 
-// wordCost is what a look at a word costs, in instructions analysed.
+// wordCost is what a look at a word that may be a code address costs, in instructions analysed.
 const wordCost = 1
 
 // Step finds the nearest return address of a call to a function that has left its frame just here.
@@ -42,14 +42,9 @@ func (f Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	sp &= arch.AddrMask()
-	size := uint64(arch.RegSize)
-	for slot := sp; slot-sp < maxWords*size; slot += size {
+	for slot, raw := range s.CodeWords(sp, maxWords) {
 		if s.Cost += wordCost; s.Exhausted() {
 			return unwind.TooCostly
-		}
-		raw, ok := s.Snapshot.Memory.Uint(slot, arch.RegSize)
-		if !ok {
-			break
 		}
 		if f.leftAt(s, sp, slot, raw, out) {
 			if s.Exact && f.calledElse(s, raw) {

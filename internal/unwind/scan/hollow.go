@@ -30,7 +30,7 @@ func keepsGlobal(s *stackwalk.State, h *hit) bool {
 		return false
 	}
 	gp, ok := arch.RegByName("gp")
-	if m, _ := s.Snapshot.ModuleAt(codeAddress(s, h.raw) - 1); !ok || !m.Hollow() {
+	if m, _ := s.Snapshot.ModuleAt(s.CodeAddress(h.raw) - 1); !ok || !m.Hollow() {
 		return false
 	}
 	global, known := s.Thread.Regs.Lookup(gp)
@@ -92,7 +92,7 @@ func (f Source) leadsOn(s *stackwalk.State, raw, sp uint64) stackwalk.Answer {
 
 // inCode tells whether a return address lies behind code. A program's first function may have no name.
 func inCode(s *stackwalk.State, raw uint64) bool {
-	pc, _ := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	pc, _ := s.Snapshot.Arch.SplitCode(s.CodeAddress(raw))
 	m, ok := s.Snapshot.ModuleAt(pc - 1)
 	return ok && (m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc-1)&m.Image.Arch.AddrMask()))
 }
@@ -126,7 +126,7 @@ func proven(callers int) stackwalk.Answer {
 
 // tableRule is the rule that tables have for a return address into a binary that is not at hand, nil for none.
 func (f Source) tableRule(s *stackwalk.State, raw uint64) *stackwalk.Rule {
-	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	pc, mode := s.Snapshot.Arch.SplitCode(s.CodeAddress(raw))
 	m, _ := s.Snapshot.ModuleAt(pc - 1)
 	if f.tables == nil || !m.Hollow() {
 		return nil

@@ -32,7 +32,7 @@ func (f Source) link(s *stackwalk.State, sp uint64, out *stackwalk.Caller) bool 
 	case stackwalk.No:
 		return false
 	case stackwalk.Unknown:
-		pc, _ := arch.SplitCode(codeAddress(s, raw))
+		pc, _ := arch.SplitCode(s.CodeAddress(raw))
 		if near := pc-s.PC+ownCode < 2*ownCode; near || s.Module.Hollow() {
 			if same := sameFunction(s, pc); same == stackwalk.Yes || near && same == stackwalk.Unknown {
 				return false
@@ -49,7 +49,7 @@ func (f Source) link(s *stackwalk.State, sp uint64, out *stackwalk.Caller) bool 
 		out.Regs = *s.Regs
 		out.Regs.Forget(arch.LR)
 	}
-	out.Regs.Set(arch.PC, codeAddress(s, raw))
+	out.Regs.Set(arch.PC, s.CodeAddress(raw))
 	out.Regs.Set(arch.SP, sp)
 	return true
 }
@@ -57,7 +57,7 @@ func (f Source) link(s *stackwalk.State, sp uint64, out *stackwalk.Caller) bool 
 // saved finds the slot where the frame's prologue put LR, if it has already run.
 func (f Source) saved(s *stackwalk.State, sp, lr uint64) hit {
 	left := maxFrame
-	for slot, raw := range f.words(s, sp, nil) {
+	for slot, raw := range s.Words(sp, maxWords) {
 		if raw == lr {
 			return hit{slot, raw, true}
 		}

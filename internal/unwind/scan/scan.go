@@ -11,12 +11,10 @@
 package scan
 
 import (
-	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/stackwalk"
-	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -100,9 +98,9 @@ const wordCost = 4
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *stackwalk.State, sp uint64) (first hit) {
-	candidates, sieve, size := 0, newSieve(s), uint64(s.Snapshot.Arch.RegSize)
+	candidates, size := 0, uint64(s.Snapshot.Arch.RegSize)
 	var last, fits hit // behind a function's last instruction; where a frame keeps the global pointer
-	for slot, raw := range f.words(s, sp, &sieve) {
+	for slot, raw := range s.CodeWords(sp, maxWords) {
 		s.Cost += wordCost
 		site, kind := f.classify(s, raw, slot+size)
 		h := hit{slot, raw, true}
@@ -143,60 +141,6 @@ func (f Source) search(s *stackwalk.State, sp uint64) (first hit) {
 	return fits.or(first)
 }
 
-// words yields the aligned words of the stack from sp on, with their addresses; but
-// not those that v, unless nil, holds back.
-func (Source) words(s *stackwalk.State, sp uint64, v *sieve) func(yield func(slot, raw uint64) bool) {
-	return func(yield func(slot, raw uint64) bool) {
-		stack := s.Stack
-		if stack.Lo == stack.Hi {
-			stack = s.Snapshot.Memory.RangeAt(sp)
-		}
-		size, big := uint64(s.Snapshot.Arch.RegSize), s.Snapshot.Arch.BigEndian
-		slot := (sp + size - 1) &^ (size - 1)
-		if !stack.Contains(slot) {
-			return
-		}
-		end := slot + size*min(maxWords, (stack.Hi-slot+size-1)/size)
-		var near []byte // captured memory at slot
-		for slot != end {
-			if v != nil {
-				near = near[:min(uint64(len(near)), end-slot)]
-				n := v.skip(near, size, big)
-				near, slot = near[n:], slot+uint64(n)
-				if slot == end {
-					return
-				}
-			}
-			var raw uint64
-			if ok := len(near) >= 8; ok {
-				raw = word(near, size, big)
-				near = near[size:]
-			} else if raw, ok = s.Snapshot.Memory.Uint(slot, int(size)); !ok {
-				return
-			} else {
-				near = s.Snapshot.Memory.Bytes(slot + size)
-			}
-			if (v == nil || v.lets(raw)) && !yield(slot, raw) {
-				return
-			}
-			slot += size
-		}
-	}
-}
-
-// word reads the first of at least 8 bytes as a word of 4 or 8.
-func word(b []byte, size uint64, bigEndian bool) uint64 {
-	switch {
-	case size == 8 && bigEndian:
-		return binary.BigEndian.Uint64(b)
-	case size == 8:
-		return binary.LittleEndian.Uint64(b)
-	case bigEndian:
-		return uint64(binary.BigEndian.Uint32(b))
-	}
-	return uint64(binary.LittleEndian.Uint32(b))
-}
-
 // kind is what a word may be.
 type kind uint8
 
@@ -210,7 +154,7 @@ const (
 
 // classify tells what raw may be, in a slot behind which SP is sp, and which call precedes a return address.
 func (f Source) classify(s *stackwalk.State, raw, sp uint64) (cpu.CallSite, kind) {
-	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	pc, mode := s.Snapshot.Arch.SplitCode(s.CodeAddress(raw))
 	site, a := callsite.Before(s.Snapshot, pc, mode)
 	if a == callsite.Call {
 		return site, returnAddress
@@ -228,7 +172,7 @@ func (f Source) classify(s *stackwalk.State, raw, sp uint64) (cpu.CallSite, kind
 
 // unseen tells whether what precedes a return address is not at hand.
 func (f Source) unseen(s *stackwalk.State, raw uint64) bool {
-	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	pc, mode := s.Snapshot.Arch.SplitCode(s.CodeAddress(raw))
 	_, a := callsite.Before(s.Snapshot, pc, mode)
 	return a == callsite.Missing
 }
@@ -255,7 +199,7 @@ func (f Source) reaches(s *stackwalk.State, site *cpu.CallSite, k kind) stackwal
 func (f Source) found(s *stackwalk.State, h hit, out *stackwalk.Caller) {
 	arch := s.Snapshot.Arch
 	*out = stackwalk.Caller{}
-	out.Regs.Set(arch.PC, codeAddress(s, h.raw))
+	out.Regs.Set(arch.PC, s.CodeAddress(h.raw))
 	sp := (h.slot + uint64(arch.RegSize)) & arch.AddrMask()
 	out.Regs.Set(arch.SP, sp)
 	if arch.EntryCFA != 0 {
@@ -264,15 +208,6 @@ func (f Source) found(s *stackwalk.State, h hit, out *stackwalk.Caller) {
 	if fp, ok := savedFP(s, h.slot); ok {
 		out.Regs.Set(arch.FP, fp)
 	}
-}
-
-// codeAddress is raw without pointer authentication, its ISA mode kept.
-func codeAddress(s *stackwalk.State, raw uint64) uint64 {
-	raw &= s.Snapshot.Arch.AddrMask()
-	if mask := s.Snapshot.CodeMask; mask != 0 {
-		return target.Unsigned(raw, mask)
-	}
-	return raw
 }
 
 // savedFP is the caller's frame pointer if the return address in slot belongs to
