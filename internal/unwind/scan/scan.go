@@ -11,7 +11,6 @@
 package scan
 
 import (
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/stackwalk"
