@@ -126,12 +126,13 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 	return nil
 }
 
-// framesEach is how many frames a thread is expected to have: those of a batch's threads are one allocation, not sixteen.
-const framesEach = 16
+// mostCopied is how many frames are copied to a list of their length. A list of more is its thread's: a stack overflow's frames
+// take some megabytes.
+const mostCopied = 1 << 12
 
 // walkThreads unwinds one thread after the other, r.next says which, until ctx ends.
 func (u *Unwinder) walkThreads(ctx context.Context, w *stackwalk.Walker, r *round) {
-	var free []unwind.Frame // without an element, for frames of the next threads
+	var frames []unwind.Frame
 	for ctx.Err() == nil {
 		i := int(r.next.Add(1)) - 1
 		if i >= len(r.out) {
@@ -139,13 +140,14 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *stackwalk.Walker, r *roun
 		}
 		out, t := &r.out[i], &r.snap.Threads[r.first+i]
 		limits := r.allowance.Limits(t, len(r.out))
-		if cap(free) < framesEach {
-			free = make([]unwind.Frame, 0, framesEach*(len(r.out)-i))
-		}
-		frames, stop := w.WalkWithin(t, free, limits)
+		frames, out.Stop = w.WalkWithin(t, frames[:0], limits)
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
-		out.Frames, out.Stop, out.Repeats, out.Thread = slices.Clip(frames), stop, slices.Clone(w.Repeats()), t
-		free = frames[len(frames):]
+		out.Frames, out.Repeats, out.Thread = frames, slices.Clone(w.Repeats()), t
+		if len(frames) > mostCopied {
+			frames = nil
+		} else {
+			out.Frames = slices.Clone(frames)
+		}
 		u.splice(r.snap, out)
 		u.within(r.snap, out)
 		if t.Crashed {

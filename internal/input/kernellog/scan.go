@@ -39,10 +39,11 @@ func scan(log *console.Log) *scanner {
 		}
 		if m.at > telling && s.idle() {
 			at := m.at
-			if telling = log.Telling(at); repeated(log, at, &last) {
+			if repeated(log, at, &last) { // is read, whatever it tells
 				telling = at
 				continue
 			}
+			telling = log.Telling(at)
 			if m.goTo(behindSilence(log, at, telling, last.Caller)); m.at > at {
 				last = console.Line{Caller: last.Caller}
 			}
