@@ -13,13 +13,24 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// count counts the stacks of a report's threads, whose frames are told apart by their names, too.
+func count(s *display.Stacks, r *report.Report) {
+	for i := range r.Threads {
+		var numbers []uint32
+		for k := range r.Threads[i].Frames {
+			numbers = append(numbers, s.Learn(&r.Threads[i].Frames[k], false))
+		}
+		s.Count(r.Snapshot, numbers)
+	}
+}
+
 // counted are the stacks of three captures, of which two are equal, and of one without a backtrace.
 func counted(t *testing.T) *display.Stacks {
 	var s display.Stacks
 	other := sample(t)
 	other.Threads[0].Frames[0].Function = "a;b\x1b"
 	for _, r := range []*report.Report{sample(t), {}, sample(t), other} {
-		s.Add(r)
+		count(&s, r)
 	}
 	return &s
 }
@@ -42,8 +53,8 @@ func TestFolded(t *testing.T) {
 // TestPprof: the profile has each name once, and its one sample is what was counted.
 func TestPprof(t *testing.T) {
 	var s display.Stacks
-	s.Add(sample(t))
-	s.Add(sample(t))
+	count(&s, sample(t))
+	count(&s, sample(t))
 	b, err := s.AppendPprof(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,11 @@ func (s *session) number(ctx context.Context, j *job) {
 	for i := range traces {
 		t, n := &traces[i], len(traces[i].Frames)
 		j.stacks[i], numbers = numbers[:n:n], numbers[n:]
+		for k := range t.Frames {
+			if !byPlace(t, k) {
+				j.stacks[i][k] = 0
+			}
+		}
 		guessed := slices.ContainsFunc(t.Frames, func(f unwind.Frame) bool { return f.Trust == unwind.Guess })
 		j.made, j.incomplete = j.made || n > 0, j.incomplete || guessed || t.Stop.Reason != unwind.StopRoot
 	}
@@ -53,14 +58,14 @@ func eachFrame(traces []backsight.Backtrace) iter.Seq[*unwind.Frame] {
 	}
 }
 
-// learn names the frames whose place came up for the first time, or does not tell their name, and gives them their numbers.
+// learn names the frames without a number, whose place came up for the first time or does not tell their name, and numbers them.
 func (s *session) learn(ctx context.Context, j *job, traces []backsight.Backtrace) []target.Issue {
 	var some []backsight.Backtrace
 	var at []*uint32
 	for i := range traces {
 		t, first := &traces[i], len(at)
 		for k := range t.Frames {
-			if j.stacks[i][k] == 0 || !byPlace(t, k) {
+			if j.stacks[i][k] == 0 {
 				at = append(at, &j.stacks[i][k])
 			}
 		}
@@ -77,11 +82,11 @@ func (s *session) learn(ctx context.Context, j *job, traces []backsight.Backtrac
 	return r.Issues
 }
 
-// nameless is a backtrace with n of t's frames alone, those that are to be named.
+// nameless is a backtrace with the n of t's frames alone that have no number.
 func nameless(t *backsight.Backtrace, numbers []uint32, n int) backsight.Backtrace {
 	b := backsight.Backtrace{Thread: t.Thread, Stop: t.Stop, Doubt: t.Doubt, Frames: make([]unwind.Frame, 0, n)}
 	for k := range t.Frames {
-		if numbers[k] != 0 && byPlace(t, k) {
+		if numbers[k] != 0 {
 			continue
 		}
 		if b.Frames = append(b.Frames, t.Frames[k]); k < len(t.Listed) {

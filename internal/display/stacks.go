@@ -79,19 +79,6 @@ type stackModule struct {
 	lo, hi        uint64
 }
 
-// Add counts the stacks of a report's threads. A guessed frame is marked by a "?" behind its name;
-// the frames further out may be wrong as well.
-func (s *Stacks) Add(r *report.Report) {
-	for i := range r.Threads {
-		th := &r.Threads[i]
-		numbers := make([]uint32, th.Count())
-		for n := range numbers {
-			numbers[n] = s.Learn(typeset.Numbered(th, n), false)
-		}
-		s.Count(r.Snapshot, numbers)
-	}
-}
-
 // Find appends the numbers that Learn gave to the places of frames; 0 where Learn was not told of the place.
 func (s *Stacks) Find(dst []uint32, frames iter.Seq[*unwind.Frame]) []uint32 {
 	s.mu.RLock()
@@ -102,7 +89,7 @@ func (s *Stacks) Find(dst []uint32, frames iter.Seq[*unwind.Frame]) []uint32 {
 	return dst
 }
 
-// Learn is the number of a frame; numbers begin at 1. byPlace: Find gives this number for all frames at the same place, because
+// Learn is the number of a frame; numbers begin at 1. A guess is marked by a "?" behind its name. byPlace: Find gives this number for all frames at the same place, because
 // a binary's names are the same at all times. What a capture lists, and what a program makes while it runs, may have other names later.
 func (s *Stacks) Learn(f *report.Frame, byPlace bool) uint32 {
 	s.mu.Lock()
@@ -151,7 +138,6 @@ func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
 	program := foldedName(typeset.ProgramName(snap))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin()
 	for _, stack := range stacks {
 		if len(stack) > 0 {
 			s.count(program, stack)
