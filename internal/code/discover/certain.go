@@ -36,9 +36,10 @@ func findListed(code disasm.Code, ranges Ranges) *certain {
 	for _, key := range found.handedOn {
 		c.add(code.Addr(key))
 	}
+	arrays := c.arrays()
 	declared := len(c.keys)
 	covered, gaps := c.listed(ranges)
-	found.tables, found.gaps = gaps != nil || linked > 0, gaps
+	found.tables, found.gaps = gaps != nil || linked > 0, without(gaps, code, arrays)
 	found.all = listsText(code, max(covered, linked))
 	found.known = merged(c.keys, declared)
 	found.entries = allOf(code, found.known)

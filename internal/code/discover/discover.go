@@ -3,7 +3,8 @@
 // Entries are of two ranks. Certain ones bound functions, and analyses start there; to
 // candidates, analyses go where no certain entry explains a place.
 //
-//	what the file declares          certain     entry point, symbols, ranges of unwind tables
+//	what the file declares          certain     entry point, symbols, .init_array and .fini_array, ranges of
+//	                                            unwind tables
 //	what the entry point hands on   certain     main
 //	where declared code calls       certain     direct calls: a linear pass over the text, or
 //	                                            recursive descent where there are two

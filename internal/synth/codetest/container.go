@@ -10,13 +10,14 @@ import (
 // container is what a program's file tells beside its segments.
 type container struct {
 	program   Program
+	arch      *cpu.Arch
 	functions map[uint64]string
 	end       uint64 // of the text
 }
 
 func (c *container) Section(name string) (image.Section, bool) {
 	addr, ok := c.program.Sections[name]
-	return image.Section{Name: name, Addr: addr}, ok
+	return image.Section{Name: name, Addr: addr, Data: c.program.data(c.arch, addr)}, ok
 }
 
 // SymbolAt finds the nearest function at or below addr, as where symbols have no size.

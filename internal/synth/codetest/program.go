@@ -47,7 +47,7 @@ type Program struct {
 	Resolvers map[uint64]uint64
 	// Symbols is what the file says of its symbols.
 	Symbols Symbols
-	// Sections are the addresses of sections without bytes of their own.
+	// Sections are the addresses of sections, whose bytes are the words of Data from there on.
 	Sections map[string]uint64
 }
 
@@ -64,7 +64,7 @@ const (
 func (p Program) Image(t testing.TB) *image.Image {
 	t.Helper()
 	h := image.Header{Path: "program", Arch: p.arch(t), Entry: p.Entry, Interpreted: p.Interpreted, Relocatable: p.Relocatable, OneMode: p.OneMode}
-	c := &container{program: p, functions: map[uint64]string{}}
+	c := &container{program: p, arch: h.Arch, functions: map[uint64]string{}}
 	var text image.Segment
 	for line := range strings.Lines(p.Listing) {
 		addr, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -79,17 +79,22 @@ func (p Program) Image(t testing.TB) *image.Image {
 	text.Size, text.Read, text.Exec = uint64(len(text.Data)), true, true
 	c.end = text.Addr + text.Size
 	h.Segments = append(h.Segments, text)
-	for addr, words := range p.Data {
-		var data []byte
-		for _, w := range words {
-			data = append(data, word(h.Arch, w)...)
-		}
+	for addr := range p.Data {
+		data := p.data(h.Arch, addr)
 		h.Segments = append(h.Segments, image.Segment{Addr: addr, Size: uint64(len(data)), Data: data, Read: true, Write: true})
 	}
 	if p.Rebased == nil {
 		return image.New(h, c)
 	}
 	return image.New(h, rebased{c})
+}
+
+// data are the bytes of Data's words from an address on.
+func (p *Program) data(a *cpu.Arch, addr uint64) (data []byte) {
+	for _, w := range p.Data[addr] {
+		data = append(data, word(a, w)...)
+	}
+	return data
 }
 
 func (p *Program) arch(t testing.TB) *cpu.Arch {
