@@ -115,7 +115,7 @@ func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 		idle.put(w)
 	}
 	var others sync.WaitGroup
-	for range helpers(len(r.out)) {
+	for range helpers(r.snap, len(r.out)) {
 		others.Go(work)
 	}
 	work()
@@ -156,8 +156,13 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *stackwalk.Walker, r *roun
 	}
 }
 
-// helpers is how many goroutines help with n threads.
-func helpers(n int) int { return min(runtime.GOMAXPROCS(0)-1, n/threadsEach) }
+// helpers is how many goroutines help with n threads. Of a recording many snapshots are walked side by side.
+func helpers(snap *target.Snapshot, n int) int {
+	if snap.Sampled {
+		return 0
+	}
+	return min(runtime.GOMAXPROCS(0)-1, n/threadsEach)
+}
 
 // splice completes the backtrace by what the capture lists.
 func (u *Unwinder) splice(snap *target.Snapshot, b *Backtrace) {

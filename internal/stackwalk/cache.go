@@ -3,6 +3,7 @@ package stackwalk
 import (
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/packed"
@@ -201,10 +202,22 @@ func (t hashTable[K, V]) grown() hashTable[K, V] {
 		return make(hashTable[K, V], minTable)
 	}
 	large := make(hashTable[K, V], max(minTable, 2*len(t)))
+	large.touch()
 	for i := range t {
 		if s := &t[i]; s.tag.Load() != 0 {
 			large.put(s.tag.Load(), s.key, s.value)
 		}
 	}
 	return large
+}
+
+// pageSize is the least size of a page of memory.
+const pageSize = 4096
+
+// touch writes to each page of an empty table. A page that is read first, to find a slot empty, is a page of zeros to Linux, and
+// costs twice as much as soon as the slot is filled: every processor has to drop the first one.
+func (t hashTable[K, V]) touch() {
+	for i := 0; i < len(t); i += pageSize / int(unsafe.Sizeof(t[0])) {
+		t[i].tag.Store(0)
+	}
 }
