@@ -190,11 +190,19 @@ func (d *debugInfo) locateInObject(addr uint64) (l Location) {
 // findUnit finds the unit that an address belongs to: among the units that .debug_aranges names
 // and, where none of these can be read, among all.
 func (d *debugInfo) findUnit(addr uint64) (u unitReader, ok bool) {
-	if u, ok = d.unitAt(addr); ok || d.all {
+	if u, ok = d.unitAt(addr); ok || d.all || d.linked(addr) {
 		return u, ok
 	}
 	d.loadAll()
 	return d.unitAt(addr)
+}
+
+// linked tells whether the linker made the code at an address, which no unit describes then: samples of a profile lie in a PLT.
+func (d *debugInfo) linked(addr uint64) bool {
+	return slices.ContainsFunc([]string{".plt", ".plt.sec", ".plt.got", ".MIPS.stubs"}, func(name string) bool {
+		s, ok := d.img.Sections.Loaded(name)
+		return ok && addr-s.Addr < uint64(len(s.Data))
+	})
 }
 
 // unitAt is findUnit among the units known so far.

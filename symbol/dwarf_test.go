@@ -185,6 +185,31 @@ func TestUnitAlone(t *testing.T) {
 	}
 }
 
+// linked is a program whose linker made a PLT at 0x1800. read notes the sections that are asked for.
+type linked struct {
+	sections
+	read map[string]bool
+}
+
+func (l linked) Section(name string) (image.Section, bool) {
+	if name == ".plt" {
+		return image.Section{Name: name, Addr: text + 0x800, Data: make([]byte, 0x20)}, true
+	}
+	l.read[name] = true
+	return l.sections.Section(name)
+}
+
+// TestLinkersCode: no unit describes what the linker made, and none is read to find that out.
+func TestLinkersCode(t *testing.T) {
+	for addr, reads := range map[uint64]bool{text + 0x7ff: true, text + 0x800: false, text + 0x81f: false, text + 0x820: true} {
+		program := linked{handMade(), map[string]bool{}}
+		var names symbol.Symbolizer
+		if got := describe(names.Lookup(of(fileOf(t, program)), addr)); got != "@0 :0" || program.read[".debug_abbrev"] != reads {
+			t.Errorf("%#x: %s, .debug_abbrev was read: %t", addr, got, program.read[".debug_abbrev"])
+		}
+	}
+}
+
 // TestDamaged: whatever bit of any section is wrong, and wherever it ends, every
 // lookup returns; most damage costs no more than what it hits.
 func TestDamaged(t *testing.T) {
