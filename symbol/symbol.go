@@ -63,10 +63,11 @@ const maxKnown = 1 << 16
 
 // answers are the locations of one image that were asked for.
 type answers struct {
-	mu    sync.Mutex
-	known map[uint64]*Location
-	names names
-	debug *debugInfo
+	mu     sync.Mutex
+	known  map[uint64]*Location
+	names  names
+	debug  *debugInfo
+	unread int // addresses that are to come before the image's pages are given back
 }
 
 // Lookup names an image address of a module, without ISA mode bit. For a frame that

@@ -78,6 +78,8 @@ const (
 	dtRelr           = 36
 	dtGNUHash        = 0x6ffffef5
 	dtVersym         = 0x6ffffff0
+	dtRelacount      = 0x6ffffff9
+	dtRelcount       = 0x6ffffffa
 	dtMIPSLocalGotno = 0x7000000a
 	dtMIPSSymtabno   = 0x70000011
 	dtMIPSGotsym     = 0x70000013

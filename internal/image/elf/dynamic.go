@@ -12,9 +12,10 @@ type dynamic struct {
 	globalOffsets
 }
 
-// relocationTables are where the dynamic linker finds relocations, and their sizes.
+// relocationTables are where the dynamic linker finds relocations, and their sizes. relatives are how many relocations without a symbol
+// come first in the table of rel, or of rela.
 type relocationTables struct {
-	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel, relr, relrsz uint64
+	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel, relr, relrsz, relatives uint64
 }
 
 // globalOffsets describe the global offset table, of whose parts the MIPS supplement tells.
@@ -79,6 +80,8 @@ func (d *dynamic) set(tag, v uint64) {
 		d.relrsz = v
 	case dtPltgot:
 		d.pltgot = v
+	case dtRelacount, dtRelcount:
+		d.relatives = v
 	}
 }
 

@@ -107,6 +107,14 @@ func TestImports(t *testing.T) {
 			jmprel: []trel{{off: importsGOT + 0x18, sym: 1, typ: rX8664JumpSlot}, {off: importsGOT + 0x10, sym: 4, typ: rX8664JumpSlot}},
 			want: want{importsGOT: "abort", importsGOT + 8: "exit", importsGOT + 0x10: "own", importsGOT + 0x18: "abort",
 				importsData: "environ", importsData + 8: "", importsGOT + 0x20: "", importsGOT + 0x28: "", importsGOT + 4: "", 0: ""}},
+		{name: "x86-64, relative ones first", e: build{wide: true}, rela: true, dyn: []uint64{dtRelacount, 2},
+			rel: []trel{
+				{off: importsGOT, typ: 8, addend: importsText},
+				{off: importsGOT + 8, sym: 1, typ: rX8664GlobDat}, // is none: DT_RELACOUNT is believed
+				{off: importsGOT + 0x10, sym: 2, typ: rX8664GlobDat},
+			},
+			jmprel: []trel{{off: importsGOT + 0x18, sym: 1, typ: rX8664JumpSlot}},
+			want:   want{importsGOT: "", importsGOT + 8: "", importsGOT + 0x10: "exit", importsGOT + 0x18: "abort"}},
 		{name: "i386", e: build{},
 			rel:    []trel{{off: importsGOT, sym: 1, typ: r386GlobDat}, {off: importsData, sym: 1, typ: r386Abs32}, {off: importsData + 4, sym: 1, typ: r386Abs32}},
 			jmprel: []trel{{off: importsGOT + 4, sym: 2, typ: r386JumpSlot}},
@@ -157,6 +165,7 @@ func TestHostileImports(t *testing.T) {
 	for name, dyn := range map[string][]uint64{
 		"as it should be":            nil,
 		"a size beyond the file":     {dtRelasz, 1 << 62},
+		"more relative than all":     {dtRelacount, ^uint64(0)},
 		"the largest size":           {dtJmprel, importsRel, dtPltrelsz, ^uint64(0), dtPltrel, dtRela},
 		"a table in no segment":      {dtJmprel, 1 << 40, dtPltrelsz, 1 << 40},
 		"an unknown kind of DT_PLT":  {dtJmprel, importsRel, dtPltrelsz, 48, dtPltrel, 99},
