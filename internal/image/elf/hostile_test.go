@@ -212,8 +212,8 @@ func TestOverlappingSegments(t *testing.T) {
 	}
 }
 
-// The cost of a lookup, a binary search, does not depend on how the symbols lie, many
-// that cover everything, nest, or share one address: each begins and ends an interval.
+// The cost of a lookup, a binary search and a bounded number of symbols, does not depend on how the symbols lie, many
+// that cover everything, nest, or share one address.
 func TestCostOfManySymbols(t *testing.T) {
 	const n = 20_000
 	for name, place := range map[string]func(i uint64) tsym{
@@ -232,8 +232,23 @@ func TestCostOfManySymbols(t *testing.T) {
 		for i := range uint64(n) {
 			img.Symbols.At(0x1000 + i)
 		}
-		if got := len(img.Container().(*container).index().starts); got > 2*n+1 {
-			t.Errorf("%s: %d intervals", name, got)
+		if got := len(img.Container().(*container).index().entries); got > n {
+			t.Errorf("%s: %d entries", name, got)
+		}
+	}
+}
+
+// TestManyAliases: of many names of one address an index finds the best, as the scans before do.
+func TestManyAliases(t *testing.T) {
+	list := make([]tsym, 4*maxAliases)
+	for i := range list {
+		list[i] = tsym{name: fmt.Sprint("empty", 1000+i), value: 0x1000, size: 16, info: localFunc, shndx: 1}
+	}
+	list[7].name, list[9].info = "f", globalFunc
+	img := withSymbols(t, build{wide: true}, list...)
+	for i := range 2 * maxScans {
+		if s, _ := img.Symbols.At(uint64(0x1000 + i%16)); s.Name != "empty1009" {
+			t.Fatalf("lookup %d: %q", i, s.Name)
 		}
 	}
 }

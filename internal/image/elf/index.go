@@ -2,19 +2,17 @@ package elf
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/image"
 )
 
-// symbolIndex answers which function symbol covers an address. It is the address
-// space cut at every place where the answer changes: refs[i] is the answer from
-// starts[i] up to starts[i+1]. Twelve bytes an interval and no strings.
+// symbolIndex answers which function symbol covers an address: the symbols of all tables in order of address. Sixteen bytes a symbol,
+// and no strings.
 type symbolIndex struct {
-	img    *image.Image
-	tables []symtab
-	starts []uint64
-	refs   []uint32
-	reach  reach
+	img     *image.Image
+	tables  []symtab
+	entries []entry
 }
 
 // A ref names a symbol: its table in the two high bits, its number below.
@@ -34,14 +32,14 @@ type span struct {
 
 func newIndex(img *image.Image, tables []symtab) symbolIndex {
 	x := symbolIndex{img: img, tables: tables}
-	entries := x.sortEntries(x.entries())
-	x.starts, x.refs = make([]uint64, 0, len(entries)), make([]uint32, 0, len(entries))
-	x.flatten(entries)
+	x.entries = sortEntries(x.collect())
+	x.rankAliases()
+	x.nest()
 	return x
 }
 
-// entries collects the function symbols of all tables.
-func (x *symbolIndex) entries() []entry {
+// collect are the function symbols of all tables.
+func (x *symbolIndex) collect() []entry {
 	total := 0
 	for n := range x.tables {
 		total += min(x.tables[n].len(), refMask)
@@ -51,7 +49,7 @@ func (x *symbolIndex) entries() []entry {
 		t := &x.tables[n]
 		for i := range min(t.len(), refMask) {
 			if s, ok := t.span(n, i); ok {
-				out = append(out, newEntry(s))
+				out = append(out, newEntry(&s))
 			}
 		}
 	}
@@ -94,103 +92,76 @@ func bindRank(s *sym) uint8 {
 	return 2
 }
 
-// flatten sweeps over the symbols in order of address. open holds the symbols that
-// have begun and not ended, innermost last: a function inside another (a cold part, a
-// second entry) names its own range. A symbol without a size names the addresses up to the next
-// symbol or the end of its section, as far as no symbol with a size covers them.
-func (x *symbolIndex) flatten(entries []entry) {
-	var open []opened
-	for len(entries) > 0 {
-		n := 1
-		for n < len(entries) && entries[n].addr == entries[0].addr {
-			n++
-		}
-		open = x.closeUntil(open, entries[0].addr)
-		if best := entries[n-1]; best.sized() {
-			open = x.begin(open, entries[:n])
-		} else if len(open) == 0 {
-			end := x.unsizedEnd(x.tables[best.ref>>refShift].f, best.addr)
-			if n < len(entries) {
-				end = min(end, entries[n].addr)
-			}
-			open = x.open(open, best.addr, opened{end, best.ref})
-		}
-		entries = entries[n:]
-	}
-	x.closeUntil(open, ^uint64(0))
-}
+// maxNested bounds the symbols around an address that are looked at, one within the other: a function, its cold part, a second entry;
+// maxAliases those that begin at one address, the last of them in the index.
+const maxNested, maxAliases = 256, 64
 
-// opened is a symbol that has begun and where it ends.
-type opened struct {
-	end uint64
-	ref uint32
-}
-
-// begin opens the symbols of one address, the best last. Of several symbols with a size, a worse
-// one shows only behind the ends of all better ones.
-func (x *symbolIndex) begin(open []opened, group []entry) []opened {
-	first, last := len(open), uint64(0)
-	for i := len(group) - 1; i >= 0; i-- {
-		if end := x.end(&group[i]); end > last {
-			open = x.open(open, group[i].addr, opened{end, group[i].ref})
-			last = end
-		}
-	}
-	slices.Reverse(open[first:])
-	if len(open) > first {
-		x.cut(group[0].addr, open[len(open)-1].ref)
-	}
-	return open
-}
-
-func (x *symbolIndex) open(open []opened, addr uint64, s opened) []opened {
-	if s.end <= addr {
-		return open
-	}
-	x.cut(addr, s.ref)
-	return append(open, s)
-}
-
-// closeUntil ends the symbols that end at or before addr, and makes the next
-// outer symbol the answer again.
-func (x *symbolIndex) closeUntil(open []opened, addr uint64) []opened {
-	for len(open) > 0 {
-		top := open[len(open)-1]
-		if top.end > addr {
-			break
-		}
-		open = open[:len(open)-1]
-		for len(open) > 0 && open[len(open)-1].end <= top.end {
-			open = open[:len(open)-1]
-		}
-		next := noRef
-		if len(open) > 0 {
-			next = open[len(open)-1].ref
-		}
-		x.cut(top.end, next)
-	}
-	return open
-}
-
-// cut makes ref the answer from addr on.
-func (x *symbolIndex) cut(addr uint64, ref uint32) {
-	if n := len(x.starts); n > 0 && x.starts[n-1] == addr {
-		x.refs[n-1] = ref
-		return
-	}
-	x.starts, x.refs = append(x.starts, addr), append(x.refs, ref)
-}
-
-// find returns the table and the symbol that cover addr.
+// find returns the table and the symbol that cover addr. Of the symbols whose sizes cover addr, that is the one that begins last; else
+// the nearest symbol below without a size, up to the end of its section, if no symbol with a size covers where that one begins.
 func (x *symbolIndex) find(addr uint64) (*symtab, sym, bool) {
-	i, ok := slices.BinarySearch(x.starts, addr)
-	if !ok {
-		i--
-	}
-	if i < 0 {
+	n := sort.Search(len(x.entries), func(i int) bool { return x.entries[i].addr > addr })
+	if n == 0 {
 		return nil, sym{}, false
 	}
-	return x.symbol(x.refs[i])
+	if i := x.covers(n, addr); i > 0 {
+		best, _ := x.best(i, addr)
+		return x.symbol(best.ref)
+	}
+	below, first := x.best(n, 0)
+	if below.sized || x.covers(first, below.addr) > 0 || addr >= x.unsizedEnd(x.tables[below.ref>>refShift].f, below.addr) {
+		return nil, sym{}, false
+	}
+	return x.symbol(below.ref)
+}
+
+// covers is the last of the first n entries that covers an address at or behind all of them, counted from 1; 0: none does.
+func (x *symbolIndex) covers(n int, addr uint64) int {
+	for range maxNested {
+		if n == 0 || x.end(&x.entries[n-1]) > addr {
+			return n
+		}
+		n = int(x.entries[n-1].outer)
+	}
+	return 0
+}
+
+// best is the best of the symbols that begin where the n-th entry does, the n-th and those before it, and end behind addr; first is how
+// many entries there are before.
+func (x *symbolIndex) best(n int, addr uint64) (best span, first int) {
+	best.ref = noRef
+	for first = n; first > max(0, n-maxAliases) && x.entries[first-1].addr == x.entries[n-1].addr; first-- {
+		if s := x.span(x.entries[first-1].ref); s.end > addr && x.beats(&s, &best) {
+			best = s
+		}
+	}
+	return best, first
+}
+
+// rankAliases puts symbols that begin at one address in order, the best last, where these are many: a linker that folds equal functions
+// gives thousands of names to an empty one.
+func (x *symbolIndex) rankAliases() {
+	for from, to := 0, 0; from < len(x.entries); from = to {
+		for to = from + 1; to < len(x.entries) && x.entries[to].addr == x.entries[from].addr; {
+			to++
+		}
+		if to-from > maxAliases {
+			slices.SortFunc(x.entries[from:to], func(a, b entry) int {
+				switch s, o := x.span(a.ref), x.span(b.ref); {
+				case x.beats(&s, &o):
+					return 1
+				case x.beats(&o, &s):
+					return -1
+				}
+				return 0
+			})
+		}
+	}
+}
+
+// span is the range of the symbol that a ref names.
+func (x *symbolIndex) span(ref uint32) span {
+	s, _ := x.tables[ref>>refShift].span(int(ref>>refShift), int(ref&refMask))
+	return s
 }
 
 // symbol is what a ref names.

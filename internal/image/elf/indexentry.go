@@ -1,46 +1,56 @@
 package elf
 
-import (
-	"cmp"
-	"slices"
-)
-
-// entry is a symbol on the way into the index: sixteen bytes, for there are millions in
-// a browser, and twice while they are sorted. detail is the rank, larger is better, in
-// its four high bits, and the size below.
+// entry is a symbol in the index: sixteen bytes, for there are millions in a browser, and twice while they are sorted.
 type entry struct {
-	addr   uint64
-	ref    uint32
-	detail uint32
+	addr uint64
+	ref  uint32
+	// outer is the last entry before this one that ends behind it, counted from 1; 0: none does. Until the entries are in order it is
+	// the size, manyBytes at most.
+	outer uint32
 }
 
-const (
-	rankShift = 28
-	manyBytes = 1<<rankShift - 1 // the size is this or more
-)
+const manyBytes = 1<<32 - 1 // the size is this or more
 
-func newEntry(s span) entry {
-	return entry{s.addr, s.ref, uint32(s.rank)<<rankShift | uint32(min(s.end-s.addr, manyBytes))}
+func newEntry(s *span) entry {
+	return entry{s.addr, s.ref, uint32(min(s.end-s.addr, manyBytes))}
 }
-
-func (e *entry) rank() uint32 { return e.detail >> rankShift }
-
-func (e *entry) sized() bool { return e.detail&manyBytes != 0 }
 
 // end is where the symbol of an entry ends.
 func (x *symbolIndex) end(e *entry) uint64 {
-	if size := e.detail & manyBytes; size < manyBytes {
-		return e.addr + uint64(size)
+	s := x.tables[e.ref>>refShift].at(int(e.ref & refMask))
+	if end := e.addr + s.size; end >= e.addr {
+		return end
 	}
-	s, _ := x.tables[e.ref>>refShift].span(int(e.ref>>refShift), int(e.ref&refMask))
-	return s.end
+	return ^uint64(0)
 }
 
-// sortEntries orders symbols by address, those of one address by rank and then by name, the
-// best last, and of the same names the first of the tables last. A library has a hundred thousand, in the order of a hash table, and
-// whoever wants one name waits for it: a radix sort takes a fifth of the time that
-// comparisons do.
-func (x *symbolIndex) sortEntries(entries []entry) []entry {
+// nest turns sizes into outer. Whoever looks for what covers an address need look at no symbol between an entry that has ended and its
+// outer one: that has ended before.
+func (x *symbolIndex) nest() {
+	type begun struct {
+		end uint64
+		n   uint32
+	}
+	var around []begun // those that end behind the last entry, the innermost last
+	for i := range x.entries {
+		e := &x.entries[i]
+		end := e.addr + uint64(e.outer)
+		if e.outer == manyBytes {
+			end = x.end(e)
+		}
+		for len(around) > 0 && around[len(around)-1].end <= end {
+			around = around[:len(around)-1]
+		}
+		if e.outer = 0; len(around) > 0 {
+			e.outer = around[len(around)-1].n
+		}
+		around = append(around, begun{end, uint32(i + 1)})
+	}
+}
+
+// sortEntries orders symbols by address. A library has a hundred thousand, in the order of a hash table, and whoever wants one name
+// waits for it: a radix sort takes a fifth of the time that comparisons do.
+func sortEntries(entries []entry) []entry {
 	differ := uint64(0)
 	for i := range entries {
 		differ |= entries[i].addr ^ entries[0].addr
@@ -62,21 +72,6 @@ func (x *symbolIndex) sortEntries(entries []entry) []entry {
 			at[d]++
 		}
 		entries, other = other, entries
-	}
-	for from := 0; from < len(entries); {
-		to := from + 1
-		for to < len(entries) && entries[to].addr == entries[from].addr {
-			to++
-		}
-		if to > from+1 {
-			slices.SortFunc(entries[from:to], func(a, b entry) int {
-				if a.rank() != b.rank() {
-					return cmp.Compare(a.rank(), b.rank())
-				}
-				return cmp.Or(cmp.Compare(x.nameCost(b.ref), x.nameCost(a.ref)), cmp.Compare(b.ref, a.ref))
-			})
-		}
-		from = to
 	}
 	return entries
 }
