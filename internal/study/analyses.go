@@ -17,7 +17,7 @@ import (
 // each place where a stack begins. annotations may be nil. progress, if not nil, is told how many functions are done. The error is that
 // of ctx, or says that the image's file has changed.
 func StackUsage(ctx context.Context, img *image.Image, annotations *stackdepth.Annotations, progress func(done int)) (r *stackdepth.Report, err error) {
-	opt := stackdepth.Options{Annotations: annotations, Ranges: FunctionRanges, Exceptions: landingPads, Progress: progress}
+	opt := stackdepth.Options{Annotations: annotations, Tables: tables(), Exceptions: landingPads, Progress: progress}
 	if fault := Guarded(img, func() { r, err = stackdepth.Make(ctx, img, opt) }); fault != nil {
 		return nil, fault
 	}
@@ -44,7 +44,7 @@ func MatchBuilds(ctx context.Context, old, new *image.Image) (*matching.Match, e
 	var builds [2]*matching.Build
 	for i, img := range []*image.Image{old, new} {
 		var err error
-		if fault := Guarded(img, func() { builds[i], err = matching.Of(ctx, analyses.Of(img, FunctionRanges)) }); fault != nil || err != nil {
+		if fault := Guarded(img, func() { builds[i], err = matching.Of(ctx, analyses.Of(img, tables())) }); fault != nil || err != nil {
 			return nil, cmp.Or(fault, err)
 		}
 	}

@@ -3,14 +3,21 @@
 package study
 
 import (
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/edges"
+	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 )
 
+// tables tell what unwind tables know of functions.
+func tables() *discover.Tables {
+	return &discover.Tables{Functions: FunctionRanges, FunctionAt: cfi.New().FunctionAt}
+}
+
 // Analysis is the source that reads code.
-func Analysis() *code.Source { return code.New(FunctionRanges) }
+func Analysis() *code.Source { return code.New(tables()) }
 
 // CallGraph is the relation of calls by which the callers that any source finds are checked. What is
 // learned of an image is kept with the image: each value that CallGraph returns knows the same, and shares
 // the analyses of the image with the source that reads code.
-func CallGraph() *edges.Graph { return edges.New(FunctionRanges) }
+func CallGraph() *edges.Graph { return edges.New(tables()) }

@@ -23,12 +23,11 @@ type Image struct {
 
 type key struct{}
 
-// Of returns the analyses of an image, which are kept with the image. ranges lists the functions that the
-// image's unwind tables know of, in image addresses; nil: no tables are asked. The first caller's ranges count.
-func Of(img *image.Image, ranges discover.Ranges) *Image {
+// Of returns the analyses of an image, which are kept with the image. tables may be nil. The first caller's count.
+func Of(img *image.Image, tables *discover.Tables) *Image {
 	return img.Memo(key{}, func() any {
 		c := disasm.Of(img)
-		return New(c, discover.New(c, ranges))
+		return New(c, discover.New(c, tables))
 	}).(*Image)
 }
 

@@ -35,7 +35,7 @@ func TestArrays(t *testing.T) {
 		1161: 5b              pop %rbx
 		1162: c3              ret`}
 	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) { _ = yield(0x0, 0x1100) && yield(0x1170, 0x9000) }
-	e := New(disasm.Of(p.Image(t)), tables)
+	e := New(disasm.Of(p.Image(t)), &Tables{Functions: tables})
 	for pc, listed := range map[uint64]bool{
 		0x10f0: true, 0x1100: false, 0x110f: false,
 		0x1110: true, 0x1122: true, 0x1128: true, 0x1129: true,

@@ -29,7 +29,7 @@ type certain struct {
 }
 
 // findListed finds the certain entries that the file declares.
-func findListed(code disasm.Code, ranges Ranges) *certain {
+func findListed(code disasm.Code, tables *Tables) *certain {
 	c, found := collector{code: code}, &certain{handedOn: handedOn(code)}
 	linked := c.linked()
 	c.declared(linked == 0)
@@ -38,7 +38,7 @@ func findListed(code disasm.Code, ranges Ranges) *certain {
 	}
 	arrays := c.arrays()
 	declared := len(c.keys)
-	covered, gaps := c.listed(ranges)
+	covered, gaps := c.listed(tables)
 	found.tables, found.gaps = gaps != nil || linked > 0, without(gaps, code, arrays)
 	found.all = listsText(code, max(covered, linked))
 	found.known = merged(c.keys, declared)
@@ -186,13 +186,13 @@ const leastGap = 16
 // listed adds the functions that unwind tables list, and returns how many bytes the tables cover and
 // what lies between; no gaps where there are no such functions. Tables name no instruction set: GAS leaves it out of the
 // addresses in .debug_frame, so that a symbol at a place tells more.
-func (c *collector) listed(ranges Ranges) (covered uint64, gaps []span) {
-	if ranges == nil {
+func (c *collector) listed(tables *Tables) (covered uint64, gaps []span) {
+	if tables == nil {
 		return 0, nil
 	}
 	var all []span
 	known := c.thumb()
-	ranges(c.code.Img, func(lo, hi uint64) bool {
+	tables.Functions(c.code.Img, func(lo, hi uint64) bool {
 		pc, _ := c.code.Arch.SplitCode(lo)
 		if lo != pc || !known[pc] {
 			c.addPointer(lo)

@@ -31,13 +31,19 @@ import (
 	"github.com/backsight/backsight/internal/memo"
 )
 
-// Ranges lists the functions that unwind tables know of, in image addresses.
-type Ranges func(img *image.Image, yield func(lo, hi uint64) bool)
+// Tables tell what unwind tables know of functions, in image addresses.
+type Tables struct {
+	// Functions lists the functions.
+	Functions func(img *image.Image, yield func(lo, hi uint64) bool)
+	// FunctionAt bounds the function that has a place, where a search tells that and no list is needed; nil: nowhere.
+	FunctionAt func(img *image.Image, pc uint64) (lo, hi uint64, ok bool)
+}
 
 // Entries are where functions of one image begin. Any goroutine may ask; each list is
 // made when the first question needs the list.
 type Entries struct {
-	code disasm.Code
+	code   disasm.Code
+	tables *Tables // nil: none are asked
 	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
 	// functions, a place that they do not cover takes the second, as if there were no tables.
 	listed, undeclared *knowledge
@@ -59,10 +65,10 @@ type knowledge struct {
 // keptReturns bounds a generation of functions whose callers are known.
 const keptReturns = 1024
 
-// New returns the entries of an image. ranges may be nil.
-func New(c disasm.Code, ranges Ranges) *Entries {
-	e := &Entries{code: c}
-	e.listed = newKnowledge(c, func() *certain { return findListed(c, ranges) })
+// New returns the entries of an image. tables may be nil.
+func New(c disasm.Code, tables *Tables) *Entries {
+	e := &Entries{code: c, tables: tables}
+	e.listed = newKnowledge(c, func() *certain { return findListed(c, tables) })
 	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
 	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
@@ -130,16 +136,16 @@ func (e *Entries) Possible() []uint64 {
 
 // IsEntry tells whether a function certainly begins at a place.
 func (e *Entries) IsEntry(at disasm.Addr) bool {
-	if start, ok := e.InSymbol(at.PC); ok {
+	if start, _, ok := e.Declared(at.PC); ok {
 		return start == at
 	}
 	return e.around(at.PC).certain().entries.has(at)
 }
 
-// Next is where the symbol ends that has pc, in pc's segment; without one, the address of the first certain entry above pc that is
-// not self; without one, the end of pc's segment.
+// Next is where the declared function ends that has pc, in pc's segment; without one, the address of the first certain entry above pc
+// that is not self; without one, the end of pc's segment.
 func (e *Entries) Next(pc, self uint64) uint64 {
-	if _, hi, _, ok := e.code.Img.Symbols.FunctionAt(pc); ok {
+	if _, hi, ok := e.Declared(pc); ok {
 		return min(hi, endOf(e.code, pc))
 	}
 	if next, ok := e.around(pc).certain().entries.next(pc, self); ok {
@@ -159,9 +165,9 @@ const (
 )
 
 // Below are the addresses of the nearest certain entries at or below a place and of its
-// mode, nearest first: one where a symbol has the place.
+// mode, nearest first: one where a declared function has the place.
 func (e *Entries) Below(at disasm.Addr) []uint64 {
-	if start, ok := e.InSymbol(at.PC); ok && start.Mode == at.Mode {
+	if start, _, ok := e.Declared(at.PC); ok && start.Mode == at.Mode {
 		return []uint64{start.PC}
 	}
 	return e.around(at.PC).certain().entries.below(at, nearEntries)
@@ -250,11 +256,10 @@ func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 // Lists tells whether unwind tables, which list all functions but few, list that of a place.
 func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
 
-// Declares tells whether the file says of which function a place is: unwind tables list the function, or it has a symbol with a
-// size. V8's builtins have such symbols, and no unwind tables.
+// Declares tells whether the file says of which function a place is. V8's builtins have symbols, and no unwind tables.
 func (e *Entries) Declares(pc uint64) bool {
-	_, named := e.InSymbol(pc)
-	return named || e.Lists(pc)
+	_, _, declared := e.Declared(pc)
+	return declared || e.Lists(pc)
 }
 
 // AllListed tells whether unwind tables list all functions of the image but few.

@@ -122,9 +122,9 @@ func TestTablesOfThumb(t *testing.T) {
 		400000: b510       push {r4, lr}
 		400002: bd10       pop  {r4, pc}
 		400004: e12fff1e   bx   lr          A32, in the table alone`}.Image(t)
-	e := New(disasm.Of(img), func(_ *image.Image, yield func(lo, hi uint64) bool) {
+	e := New(disasm.Of(img), &Tables{Functions: func(_ *image.Image, yield func(lo, hi uint64) bool) {
 		_ = yield(0x400000, 0x400004) && yield(0x400004, 0x400008)
-	})
+	}})
 	if want := []uint64{0x400001, 0x400004}; !slices.Equal(e.Certain(), want) {
 		t.Errorf("functions begin at %#x, want %#x", e.Certain(), want)
 	}
@@ -159,7 +159,7 @@ func TestListedFunctions(t *testing.T) {
 		{0x1010, false, []uint64{0x1000, 0x1020}, []uint64{0x1000, 0x1010, 0x1020}, []uint64{0x1010}},
 		{0x1021, true, []uint64{0x1000}, []uint64{0x1000}, nil},
 	} {
-		e := New(disasm.Of(p.Image(t)), func(_ *image.Image, yield func(lo, hi uint64) bool) { yield(0x1000, tt.hi) })
+		e := New(disasm.Of(p.Image(t)), &Tables{Functions: func(_ *image.Image, yield func(lo, hi uint64) bool) { yield(0x1000, tt.hi) }})
 		if !e.certain().tables || e.AllListed() != tt.all {
 			t.Errorf("tables up to %#x: all listed: %t", tt.hi, e.AllListed())
 		}
@@ -184,9 +184,9 @@ func TestGapBetweenListed(t *testing.T) {
 		10f0: c3
 		1110: c3
 		12ff: c3`}
-	e := New(disasm.Of(p.Image(t)), func(_ *image.Image, yield func(lo, hi uint64) bool) {
+	e := New(disasm.Of(p.Image(t)), &Tables{Functions: func(_ *image.Image, yield func(lo, hi uint64) bool) {
 		_ = yield(0x1000, 0x10f0) && yield(0x1110, 0x1300)
-	})
+	}})
 	if !e.AllListed() || !e.Lists(0x1005) || e.Lists(0x10f0) {
 		t.Errorf("all listed: %t, 0x1005: %t, 0x10f0: %t", e.AllListed(), e.Lists(0x1005), e.Lists(0x10f0))
 	}

@@ -4,8 +4,30 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/synth/codetest"
 )
+
+// TestDeclaredByTable: without symbols a table bounds the function of a place that a search of the table finds. Of a call from
+// elsewhere into the function's middle nothing need be known, and no list is made.
+func TestDeclaredByTable(t *testing.T) {
+	p := codetest.Program{CPU: "x86_64", Listing: `
+		1000: e8 0b 00 00 00  call 1010
+		1005: c3              ret
+		1010: e8 1b 00 00 00  call 1030
+		1015: c3              ret
+		1020: e8 0b 00 00 00  call 1030
+		1025: e8 06 00 00 00  call 1030
+		1030: c3              ret`}
+	e := New(disasm.Of(p.Image(t)), &Tables{
+		Functions:  func(*image.Image, func(lo, hi uint64) bool) { t.Error("all functions were listed") },
+		FunctionAt: func(_ *image.Image, pc uint64) (lo, hi uint64, ok bool) { return 0x1020, 0x1038, pc >= 0x1020 },
+	})
+	if e.IsEntry(at(0x1030)) || !e.IsEntry(at(0x1020)) || !slices.Equal(e.Below(at(0x1030)), []uint64{0x1020}) || e.Next(0x1028, 0) != 0x1031 {
+		t.Errorf("1030 begins a function: %t, 1020: %t; below: %#x; behind: %#x", e.IsEntry(at(0x1030)), e.IsEntry(at(0x1020)), e.Below(at(0x1030)), e.Next(0x1028, 0))
+	}
+}
 
 // TestInSymbol: a symbol with a size says where a function begins and ends, whatever calls and pointers lead into it.
 func TestInSymbol(t *testing.T) {

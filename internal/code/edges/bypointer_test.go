@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
@@ -116,7 +117,7 @@ func TestCalledByPointerPatched(t *testing.T) {
 		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
 	}
 	for pc, want := range map[uint64]stackwalk.Answer{0x400008: stackwalk.Yes, 0x400028: stackwalk.No} {
-		if got := New(tables).CalledByPointer(m, pc, 0); got != want {
+		if got := New(&discover.Tables{Functions: tables}).CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
 	}

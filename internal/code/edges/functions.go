@@ -105,7 +105,7 @@ func (g *Graph) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site 
 	if !ok {
 		return false
 	}
-	if start, ok := p.Entries.InSymbol(p.at.PC); ok && start.PC != p.at.PC {
+	if start, _, ok := p.Entries.Declared(p.at.PC); ok && start.PC != p.at.PC {
 		return false
 	}
 	if p.Entries.IsEntry(p.at) {

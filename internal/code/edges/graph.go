@@ -22,13 +22,11 @@ import (
 
 // Graph implements stackwalk.CallGraph.
 type Graph struct {
-	// ranges lists the functions that an image's unwind tables know of; nil: no tables are asked.
-	ranges discover.Ranges
+	tables *discover.Tables
 }
 
-// New returns the graph of calls. ranges lists the functions that unwind tables know of, in image
-// addresses; nil: no tables are asked.
-func New(ranges discover.Ranges) *Graph { return &Graph{ranges: ranges} }
+// New returns the graph of calls. tables tell what unwind tables know of functions; nil: none are asked.
+func New(tables *discover.Tables) *Graph { return &Graph{tables: tables} }
 
 // program is what is known of the calls of one image's code.
 type program struct {
@@ -41,7 +39,7 @@ type programKey struct{}
 // of returns what is known of an image.
 func (g *Graph) of(img *image.Image) *program {
 	return img.Memo(programKey{}, func() any {
-		p := &program{Image: analyses.Of(img, g.ranges)}
+		p := &program{Image: analyses.Of(img, g.tables)}
 		p.memos.bound()
 		return p
 	}).(*program)

@@ -19,16 +19,16 @@ type extent struct {
 	first   uint64 // where the next function begins, as far as known
 	limit   uint64 // behind the last place where the function can be
 	cut     bool   // the function ends where another one begins
-	named   bool   // a symbol has the function's size
+	named   bool   // a symbol or a table has the function's size
 }
 
 // reset makes x the extent of the function at an entry. The extent may reach over a few further
-// entries, for those may be false, unless a symbol has the function's size.
+// entries, for those may be false, unless a symbol or a table has the function's size.
 func (x *extent) reset(entry disasm.Addr) {
 	x.entry, x.mode, x.cut = entry.PC, entry.Mode, false
 	x.first = x.entries.Next(x.entry, x.entry)
 	x.limit = x.first
-	if _, x.named = x.entries.InSymbol(x.entry); !x.named {
+	if _, _, x.named = x.entries.Declared(x.entry); !x.named {
 		for range maxEntries {
 			x.limit = x.entries.Next(x.limit, x.entry)
 		}

@@ -90,8 +90,8 @@ type Interrupt struct {
 // Options are what a report is made from besides the image.
 type Options struct {
 	Annotations *Annotations
-	// Ranges lists the functions that unwind tables know of.
-	Ranges discover.Ranges
+	// Tables tell what unwind tables know of functions.
+	Tables *discover.Tables
 	// Exceptions tells where exceptions enter functions, by such tables.
 	Exceptions stackuse.Exceptions
 	// Progress, if not nil, is told how many functions are done.
@@ -104,7 +104,7 @@ func Make(ctx context.Context, img *image.Image, opt Options) (*Report, error) {
 	if notes == nil {
 		notes = &Annotations{}
 	}
-	code := analyses.Of(img, opt.Ranges)
+	code := analyses.Of(img, opt.Tables)
 	vectors := findVectors(code)
 	gather := gatherer{ctx: ctx, code: code, seen: disasm.NewSet(code.Code), budget: bound(img),
 		exceptions: opt.Exceptions, said: opt.Progress}

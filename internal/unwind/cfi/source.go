@@ -76,15 +76,29 @@ const mostSplit = 4 << 10
 // Functions calls yield for the ranges of FunctionRanges without the descriptions of several functions. Examples: Dart has one
 // for all of its text, LuaJIT for its interpreter.
 func (s *Source) Functions(img *image.Image, yield func(lo, hi uint64) bool) {
+	s.FunctionRanges(img, func(lo, hi uint64) bool { return s.ofSeveral(img, lo, hi) || yield(lo, hi) })
+}
+
+// ofSeveral tells whether a description is of several functions.
+func (s *Source) ofSeveral(img *image.Image, lo, hi uint64) bool {
+	if hi-lo <= mostSplit {
+		return false
+	}
 	var first stackwalk.Rule
-	s.FunctionRanges(img, func(lo, hi uint64) bool {
-		if hi-lo > mostSplit {
-			first.Reset()
-			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: lo, Resume: lo, Exact: true}
-			if s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch) {
-				return true
-			}
-		}
-		return yield(lo, hi)
-	})
+	first.Reset()
+	q := stackwalk.Query{Image: img, Arch: img.Arch, PC: lo, Resume: lo, Exact: true}
+	return s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch)
+}
+
+// FunctionAt is the one of Functions that has an image address, where .eh_frame_hdr leads to it.
+func (s *Source) FunctionAt(img *image.Image, pc uint64) (lo, hi uint64, ok bool) {
+	l := &tableOf(img, img.Arch).eh
+	var f fde
+	if l.hdr.count == 0 {
+		return 0, 0, false
+	}
+	if ok, _ = l.findByHeader(pc, &f); !ok || s.ofSeveral(img, f.start, f.start+f.size) {
+		return 0, 0, false
+	}
+	return f.start, f.start + f.size, true
 }

@@ -176,6 +176,30 @@ func TestDescriptionsOfSeveral(t *testing.T) {
 	}
 }
 
+// TestFunctionAt: .eh_frame_hdr tells of one place what Functions tells of all. Without it, and where a description is of several
+// functions, only the list does.
+func TestFunctionAt(t *testing.T) {
+	arch := archNamed(t, "x86_64", "", false)
+	hdr := headerOf(1, 0x03, 0x3b, 3, entryOfHeader{textAddr, fde0}, entryOfHeader{textAddr + 16, fde1}, entryOfHeader{textAddr + 32, fde2})
+	frames := image.Section{Name: ".eh_frame", Data: threeFunctions()}
+	img := imageOf(arch, frames, image.Section{Name: ".eh_frame_hdr", Data: hdr})
+	for pc, want := range map[uint64]uint64{textAddr - 1: 0, textAddr: textAddr, textAddr + 31: textAddr + 16, textAddr + 48: 0} {
+		lo, hi, ok := cfi.New().FunctionAt(img, pc)
+		if lo != want || ok != (want != 0) || ok && hi != lo+16 {
+			t.Errorf("%#x: %#x to %#x, %t", pc, lo, hi, ok)
+		}
+	}
+	if _, _, ok := cfi.New().FunctionAt(imageOf(arch, frames), textAddr); ok {
+		t.Error("a search without an index")
+	}
+	several := cieText{version: 1, ra: 16, code: onEntry}.assemble(8, fdeText{start: textAddr, size: 8 << 10, code: code{0x0c, 6, 16}})
+	hdr = headerOf(1, 0x03, 0x3b, 1, entryOfHeader{textAddr, 18})
+	img = imageOf(arch, image.Section{Name: ".eh_frame", Data: several}, image.Section{Name: ".eh_frame_hdr", Data: hdr})
+	if lo, hi, ok := cfi.New().FunctionAt(img, textAddr+8); ok {
+		t.Errorf("several functions are one of %#x to %#x", lo, hi)
+	}
+}
+
 // TestDamagedEntries: an entry that cannot be read hides neither its neighbours
 // nor the fact.
 func TestDamagedEntries(t *testing.T) {

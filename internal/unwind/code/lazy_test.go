@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -193,7 +194,7 @@ func TestStubOfStaticProgram(t *testing.T) {
 			Sections: map[string]uint64{".text": 0x4010d0}}.Image(t)
 		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: 0x4010c0, Resume: 0x4010c0, Exact: true}
 		var r stackwalk.Rule
-		v := code.New(tables).Rule(&q, &r)
+		v := code.New(&discover.Tables{Functions: tables}).Rule(&q, &r)
 		got := v == unwind.Found && r.Format(img.Arch) == "CFA=rsp+8 RA=[CFA-8]" && r.Flags&stackwalk.FromEntry != 0
 		if got != known {
 			t.Errorf("a word of %#x: %v, %s, from an entry: %t; want %t", word, v, r.Format(img.Arch), got, known)

@@ -27,13 +27,11 @@ import (
 
 // Source is the code analysis as an unwind source.
 type Source struct {
-	// ranges lists the functions that an image's unwind tables know of; nil: no tables are asked.
-	ranges discover.Ranges
+	tables *discover.Tables
 }
 
-// New returns the source. ranges lists the functions that unwind tables know of, in image
-// addresses; nil: no tables are asked.
-func New(ranges discover.Ranges) *Source { return &Source{ranges: ranges} }
+// New returns the source. tables tell what unwind tables know of functions; nil: none are asked.
+func New(tables *discover.Tables) *Source { return &Source{tables: tables} }
 
 // Method implements stackwalk.RuleSource.
 func (s *Source) Method() unwind.Method { return unwind.MethodCode }
@@ -56,7 +54,7 @@ type programKey struct{}
 
 // of returns what is known of an image.
 func (s *Source) of(img *image.Image) *program {
-	return img.Memo(programKey{}, func() any { return newProgram(analyses.Of(img, s.ranges)) }).(*program)
+	return img.Memo(programKey{}, func() any { return newProgram(analyses.Of(img, s.tables)) }).(*program)
 }
 
 func newProgram(a *analyses.Image) *program {

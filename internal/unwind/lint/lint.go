@@ -19,6 +19,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/pdata"
 	"github.com/backsight/backsight/internal/stackwalk"
@@ -140,7 +141,7 @@ func (r *Report) merge(o *Report) {
 
 // entries lists the ranges of call frame information that are whole functions, for code analysis: their
 // first row is that of an entry. Nothing else of a table reaches it.
-func entries(reference stackwalk.RuleSource) func(img *image.Image, yield func(lo, hi uint64) bool) {
+func entries(reference stackwalk.RuleSource) *discover.Tables {
 	list := cfi.New().FunctionRanges
 	switch reference.(type) {
 	case *cfi.Source:
@@ -149,9 +150,9 @@ func entries(reference stackwalk.RuleSource) func(img *image.Image, yield func(l
 	default:
 		return nil
 	}
-	return func(img *image.Image, yield func(lo, hi uint64) bool) {
+	return &discover.Tables{Functions: func(img *image.Image, yield func(lo, hi uint64) bool) {
 		list(img, func(lo, hi uint64) bool { return !entered(reference, img, lo) || yield(lo, hi) })
-	}
+	}}
 }
 
 // entered tells whether the row at an address is that of a function's entry.

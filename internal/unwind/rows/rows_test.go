@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/internal/stackwalk"
@@ -30,7 +31,7 @@ func open(t *testing.T, name string) *image.Image {
 }
 
 func sources() (*code.Source, []rows.Source) {
-	analysis := code.New(cfi.New().FunctionRanges)
+	analysis := code.New(&discover.Tables{Functions: cfi.New().FunctionRanges})
 	return analysis, []rows.Source{
 		{Name: "cfi", RuleSource: cfi.New(), Part: table.Listed(unwind.MethodCFI, cfi.New().Rows)},
 		{Name: "code", RuleSource: analysis, Part: table.Part{Method: unwind.MethodCode, List: analysis.Rows}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/packed"
@@ -57,7 +58,7 @@ func open(t testing.TB, path string) *image.Image {
 // sources are those that tables are compiled from, in order, and the parts.
 func sources() (srcs []stackwalk.RuleSource, parts []table.Part) {
 	tables := cfi.New()
-	analysis := code.New(tables.FunctionRanges)
+	analysis := code.New(&discover.Tables{Functions: tables.FunctionRanges})
 	return []stackwalk.RuleSource{tables, ehabi.Source{}, analysis}, []table.Part{
 		table.Listed(unwind.MethodCFI, tables.Rows),
 		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
