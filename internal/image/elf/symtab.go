@@ -2,6 +2,7 @@ package elf
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -41,6 +42,12 @@ func (t *symtab) len() int {
 
 // at decodes entry i < t.len().
 func (t *symtab) at(i int) (s sym) {
+	if t.f.wide && !t.f.big { // most files, of up to a million symbols
+		b := (*[24]byte)(t.syms[24*i:])
+		s.name, s.info, s.other, s.shndx = binary.LittleEndian.Uint32(b[:]), b[4], b[5], binary.LittleEndian.Uint16(b[6:])
+		s.value, s.size = binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+		return s
+	}
 	size, order := int(t.f.layout.sym), bin.Order(t.f.big)
 	b := t.syms[i*size:][:size]
 	s.name = order.U32(b)
