@@ -81,11 +81,14 @@ func openFile(disk mapped.Disk, path string, at uint64, sniff func(head []byte) 
 
 func (f *File) unrecognised() error { return f.Errorf(0, "unrecognised file") }
 
+// leastForgotten is how many bytes are worth giving back: that stops all processors for a moment.
+const leastForgotten = 64 << 10
+
 // Forget says that part, of Data, was read and will hardly be again: the memory of its whole
-// pages is given back where the file is mapped. Who reads them all the same has them read from
+// pages is given back where the file is mapped, unless they are few. Who reads them all the same has them read from
 // the file once more.
 func (f *File) Forget(part []byte) {
-	if f.release != nil {
+	if f.release != nil && len(part) >= leastForgotten {
 		mapped.Forget(part)
 	}
 }

@@ -155,11 +155,11 @@ func (h *sectionHeaders) at(i int) (s shdr) {
 	return s
 }
 
-// find returns the first section with a name. Names are compared in place.
+// find returns the first section with a name. Names are compared in place, of each image for some thirty questions.
 func (h *sectionHeaders) find(name string) (shdr, bool) {
+	order, table := bin.Order(h.enc.big), h.data[min(h.off, uint64(len(h.data))):]
 	for i := range h.n {
-		r := h.reader(i)
-		if at, typ := r.U32(), r.U32(); typ != 0 && nameIs(h.names, at, name) {
+		if b := table[uint64(i)*h.size:]; nameIs(h.names, order.U32(b), name) && order.U32(b[4:]) != 0 {
 			return h.at(i), true
 		}
 	}
