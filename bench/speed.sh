@@ -63,6 +63,10 @@ make_captures() {
 		record 8192 clang8x8 5000
 		record 65528 clang64 300
 	fi
+	if has perf && [ ! -e naked.data ]; then
+		gcc -O2 -s -fno-asynchronous-unwind-tables -fno-unwind-tables -o naked "$here/bench/speed/naked.c"
+		perf record -q -F 1000 -e cpu-clock:u --call-graph dwarf,8192 -o naked.data ./naked >/dev/null 2>&1 || rm -f naked.data
+	fi
 }
 
 # record STACK NAME HERTZ: a recording of clang.
@@ -128,6 +132,12 @@ mkdir -p empty
 	for r in clang8 clang8x8 clang64; do
 		row "$r.data, $(stat -c %s $r.data 2>/dev/null | awk '{ printf "%.0f", $1 / 1e6 }') MB, folded" $r.data '10 × perf, 64 MiB' perf script --no-inline -i $r.data -- bt -f folded $r.data
 	done
+	if has perf; then
+		printf '\n%s\n\n| recording | samples | the same | Backsight goes further | perf does | another frame |\n|---|---|---|---|---|---|\n' 'Frames beside those of perf script; `naked` has neither symbols nor unwind tables:'
+		for r in clang8 clang8x8 clang64 naked; do
+			[ ! -e $r.data ] || echo "| $r.data | $(python3 "$here/bench/speed/frames.py" ./backsight $r.data) |"
+		done
+	fi
 	printf '\n%s\n\n| from … to | CPU ms | CPU ms | exponent |\n|---|---|---|---|\n' 'Growth of CPU time:'
 	growth '2,000 to 10,000 threads' threads2k.core threads10k.core 5
 	growth 'a log of 100 to 200 MB' half.log noise.log "$(($(stat -c %s noise.log) / 1000000))e-2"
