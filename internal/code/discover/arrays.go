@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"sort"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -10,10 +12,10 @@ import (
 const maxArray = 1 << 14
 
 // arrays adds the functions that run before and after main: .init_array and .fini_array name them (gABI, chapter 5, Initialization
-// and Termination Functions), and returns them. GCC's crtbegin.o is assembled without unwind tables: __do_global_dtors_aux, whose
+// and Termination Functions). GCC's crtbegin.o is assembled without unwind tables: __do_global_dtors_aux, whose
 // callees run as every C++ program ends, is told of nowhere else.
-func (c *collector) arrays() keys {
-	first, size := len(c.keys), int(c.code.Arch.AddrSize)
+func (c *collector) arrays() {
+	size := int(c.code.Arch.AddrSize)
 	for _, name := range [...]string{".init_array", ".fini_array"} {
 		array, _ := c.code.Img.Sections.Loaded(name)
 		for r := bin.New(array.Data[:min(len(array.Data), maxArray*size)], c.code.Arch.BigEndian); r.Len() >= size; {
@@ -22,7 +24,6 @@ func (c *collector) arrays() keys {
 			}
 		}
 	}
-	return sorted(append(keys{}, c.keys[first:]...))
 }
 
 // maxLine bounds the instructions of a line: __do_global_dtors_aux has 16.
@@ -46,19 +47,35 @@ func lineFrom(code disasm.Code, at disasm.Addr) uint64 {
 	return at.PC
 }
 
-// without are gaps but for the lines of code that some entries lead to. Both lists are sorted.
-func without(gaps []span, code disasm.Code, entries keys) (left []span) {
-	for _, gap := range gaps {
-		for _, key := range entries.from(gap.lo) {
-			at := code.Addr(key)
-			if at.PC >= gap.hi {
-				break
-			}
-			if end := min(lineFrom(code, at), gap.hi); at.PC >= gap.lo {
-				left, gap.lo = append(left, span{gap.lo, at.PC}), end
-			}
+// line is such code, with its function's entry.
+type line struct {
+	entry disasm.Addr
+	end   uint64
+}
+
+// findLines are, in order, the lines of the functions that arrays name and that neither a symbol nor an unwind table bounds.
+func (e *Entries) findLines() (lines []line) {
+	c := collector{code: e.code}
+	c.arrays()
+	for _, key := range sorted(c.keys) {
+		at := e.code.Addr(key)
+		_, _, _, named := e.code.Img.Symbols.FunctionAt(at.PC)
+		if _, _, listed := e.tables.FunctionAt(e.code.Img, at.PC); !named && !listed {
+			lines = append(lines, line{at, lineFrom(e.code, at)})
 		}
-		left = append(left, gap)
 	}
-	return left
+	return lines
+}
+
+// inLine is the entry whose line has a place, and where the next entry is that an array names; false where no line has the place.
+func (e *Entries) inLine(pc uint64) (entry disasm.Addr, next uint64, ok bool) {
+	lines := e.lines()
+	i := sort.Search(len(lines), func(i int) bool { return lines[i].entry.PC > pc })
+	if i == 0 || pc >= lines[i-1].end {
+		return entry, 0, false
+	}
+	if next = ^uint64(0); i < len(lines) {
+		next = lines[i].entry.PC
+	}
+	return lines[i-1].entry, next, true
 }

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -34,19 +35,30 @@ func TestArrays(t *testing.T) {
 		1160: 53              push %rbx                may begin a function
 		1161: 5b              pop %rbx
 		1162: c3              ret`}
-	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) { _ = yield(0x0, 0x1100) && yield(0x1170, 0x9000) }
-	e := New(disasm.Of(p.Image(t)), &Tables{Functions: tables})
-	for pc, listed := range map[uint64]bool{
-		0x10f0: true, 0x1100: false, 0x110f: false,
-		0x1110: true, 0x1122: true, 0x1128: true, 0x1129: true,
-		0x112a: false, 0x1130: false, 0x1140: false,
-		0x1158: true, 0x115f: true, 0x1160: false, 0x1170: true,
-	} {
-		if e.Lists(pc) != listed {
-			t.Errorf("%#x is listed: %t, want %t", pc, !listed, listed)
+	listed := false
+	e := New(disasm.Of(p.Image(t)), &Tables{
+		Functions: func(_ *image.Image, yield func(lo, hi uint64) bool) {
+			listed = true
+			_ = yield(0x0, 0x1100) && yield(0x1170, 0x9000)
+		},
+		FunctionAt: func(_ *image.Image, pc uint64) (lo, hi uint64, ok bool) {
+			if pc < 0x1100 {
+				return 0, 0x1100, true
+			}
+			return 0x1100, 0x1170, false
+		},
+	})
+	for pc, want := range map[uint64]uint64{0x1110: 0x1158, 0x1122: 0x1158, 0x1129: 0x1158, 0x1158: 0x1163, 0x115f: 0x1163} {
+		if got := e.Next(pc, pc); !e.Declares(pc) || got != want || listed {
+			t.Errorf("%#x is declared: %t; its function ends at %#x, want %#x; all functions were listed: %t", pc, e.Declares(pc), got, want, listed)
 		}
 	}
-	if below := e.Below(at(0x1127)); len(below) == 0 || below[0] != 0x1110 {
+	if below := e.Below(at(0x1127)); !slices.Equal(below, []uint64{0x1110}) || listed {
 		t.Errorf("the function of 0x1127 begins at %#x", below)
+	}
+	for _, pc := range []uint64{0x1100, 0x110f, 0x112a, 0x1130, 0x1140, 0x1160} {
+		if e.Declares(pc) {
+			t.Errorf("%#x is declared", pc)
+		}
 	}
 }

@@ -36,10 +36,10 @@ func findListed(code disasm.Code, tables *Tables) *certain {
 	for _, key := range found.handedOn {
 		c.add(code.Addr(key))
 	}
-	arrays := c.arrays()
+	c.arrays()
 	declared := len(c.keys)
 	covered, gaps := c.listed(tables)
-	found.tables, found.gaps = gaps != nil || linked > 0, without(gaps, code, arrays)
+	found.tables, found.gaps = gaps != nil || linked > 0, gaps
 	found.all = listsText(code, max(covered, linked))
 	found.known = merged(c.keys, declared)
 	found.entries = allOf(code, found.known)

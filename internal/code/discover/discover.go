@@ -35,7 +35,8 @@ import (
 type Tables struct {
 	// Functions lists the functions.
 	Functions func(img *image.Image, yield func(lo, hi uint64) bool)
-	// FunctionAt bounds the function that has a place, where a search tells that and no list is needed; nil: nowhere.
+	// FunctionAt bounds the function that has a place, where a search tells that and no list is needed; nil: nowhere. Where no function
+	// has the place, which ok tells, lo and hi bound the gap between two; both are 0 where the tables do not tell.
 	FunctionAt func(img *image.Image, pc uint64) (lo, hi uint64, ok bool)
 }
 
@@ -44,6 +45,7 @@ type Tables struct {
 type Entries struct {
 	code   disasm.Code
 	tables *Tables // nil: none are asked
+	lines  func() []line
 	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
 	// functions, a place that they do not cover takes the second, as if there were no tables.
 	listed, undeclared *knowledge
@@ -68,6 +70,7 @@ const keptReturns = 1024
 // New returns the entries of an image. tables may be nil.
 func New(c disasm.Code, tables *Tables) *Entries {
 	e := &Entries{code: c, tables: tables}
+	e.lines = sync.OnceValue(e.findLines)
 	e.listed = newKnowledge(c, func() *certain { return findListed(c, tables) })
 	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })

@@ -8,14 +8,19 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// Declared is where the function begins and ends that a symbol with a size says a place is of, or else an unwind table; false where
-// neither does. A table does not tell the instruction set.
+// Declared is where the function begins and ends that the file says a place is of: by a symbol with a size, or else by an unwind
+// table, or in a gap of the table by .init_array and .fini_array. A function that an array names ends where the next begins, as far as
+// table and array tell. False where nothing says it.
 func (e *Entries) Declared(pc uint64) (start disasm.Addr, hi uint64, ok bool) {
 	lo, hi, mode, ok := e.code.Img.Symbols.FunctionAt(pc)
-	if !ok && e.tables != nil && e.tables.FunctionAt != nil && !twoSets(e.code) {
-		lo, hi, ok = e.tables.FunctionAt(e.code.Img, pc)
-		_, mode = e.code.Arch.SplitCode(lo)
+	if ok || e.tables == nil || e.tables.FunctionAt == nil || twoSets(e.code) {
+		return disasm.Addr{PC: lo, Mode: mode}, hi, ok
 	}
+	if lo, hi, ok = e.tables.FunctionAt(e.code.Img, pc); !ok && hi > lo {
+		start, next, ok := e.inLine(pc)
+		return start, min(hi, next), ok
+	}
+	_, mode = e.code.Arch.SplitCode(lo) // a table does not tell the instruction set
 	return disasm.Addr{PC: lo, Mode: mode}, hi, ok
 }
 

@@ -90,15 +90,29 @@ func (s *Source) ofSeveral(img *image.Image, lo, hi uint64) bool {
 	return s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch)
 }
 
-// FunctionAt is the one of Functions that has an image address, where .eh_frame_hdr leads to it.
+// FunctionAt is the one of Functions that has an image address, where .eh_frame_hdr leads to it. Where the address lies in a gap between
+// two, ok is false, and the gap is from lo to hi; both are 0 where the header does not tell.
 func (s *Source) FunctionAt(img *image.Image, pc uint64) (lo, hi uint64, ok bool) {
 	l := &tableOf(img, img.Arch).eh
 	var f fde
 	if l.hdr.count == 0 {
 		return 0, 0, false
 	}
-	if ok, _ = l.findByHeader(pc, &f); !ok || s.ofSeveral(img, f.start, f.start+f.size) {
+	ok, sure := l.findByHeader(pc, &f)
+	switch {
+	case ok && s.ofSeveral(img, f.start, f.start+f.size):
+		return 0, 0, false
+	case ok:
+		return f.start, f.start + f.size, true
+	case !sure:
 		return 0, 0, false
 	}
-	return f.start, f.start + f.size, true
+	i := l.hdr.search(pc)
+	if hi = ^uint64(0); i+1 < l.hdr.count {
+		hi, _ = l.hdr.row(i + 1)
+	}
+	if i >= 0 {
+		lo = f.start + f.size
+	}
+	return lo, hi, false
 }

@@ -183,20 +183,25 @@ func TestFunctionAt(t *testing.T) {
 	hdr := headerOf(1, 0x03, 0x3b, 3, entryOfHeader{textAddr, fde0}, entryOfHeader{textAddr + 16, fde1}, entryOfHeader{textAddr + 32, fde2})
 	frames := image.Section{Name: ".eh_frame", Data: threeFunctions()}
 	img := imageOf(arch, frames, image.Section{Name: ".eh_frame_hdr", Data: hdr})
-	for pc, want := range map[uint64]uint64{textAddr - 1: 0, textAddr: textAddr, textAddr + 31: textAddr + 16, textAddr + 48: 0} {
+	for pc, want := range map[uint64]image.Range{
+		textAddr - 1:  {Size: textAddr},
+		textAddr:      {Addr: textAddr, Size: 16},
+		textAddr + 31: {Addr: textAddr + 16, Size: 16},
+		textAddr + 48: {Addr: textAddr + 48, Size: ^uint64(textAddr + 48)},
+	} {
 		lo, hi, ok := cfi.New().FunctionAt(img, pc)
-		if lo != want || ok != (want != 0) || ok && hi != lo+16 {
+		if lo != want.Addr || hi-lo != want.Size || ok != (want.Size == 16) {
 			t.Errorf("%#x: %#x to %#x, %t", pc, lo, hi, ok)
 		}
 	}
-	if _, _, ok := cfi.New().FunctionAt(imageOf(arch, frames), textAddr); ok {
+	if lo, hi, ok := cfi.New().FunctionAt(imageOf(arch, frames), textAddr); lo != 0 || hi != 0 || ok {
 		t.Error("a search without an index")
 	}
 	several := cieText{version: 1, ra: 16, code: onEntry}.assemble(8, fdeText{start: textAddr, size: 8 << 10, code: code{0x0c, 6, 16}})
 	hdr = headerOf(1, 0x03, 0x3b, 1, entryOfHeader{textAddr, 18})
 	img = imageOf(arch, image.Section{Name: ".eh_frame", Data: several}, image.Section{Name: ".eh_frame_hdr", Data: hdr})
-	if lo, hi, ok := cfi.New().FunctionAt(img, textAddr+8); ok {
-		t.Errorf("several functions are one of %#x to %#x", lo, hi)
+	if lo, hi, ok := cfi.New().FunctionAt(img, textAddr+8); hi != 0 {
+		t.Errorf("several functions are one of %#x to %#x, %t", lo, hi, ok)
 	}
 }
 
