@@ -3,6 +3,7 @@
 package study
 
 import (
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -11,7 +12,7 @@ import (
 
 // tables tell what unwind tables know of functions.
 func tables() *discover.Tables {
-	return &discover.Tables{Functions: FunctionRanges, FunctionAt: cfi.New().FunctionAt}
+	return &discover.Tables{Functions: FunctionRanges, FunctionAt: func(img *image.Image) discover.Search { return cfi.New().FunctionAt(img) }}
 }
 
 // Analysis is the source that reads code.

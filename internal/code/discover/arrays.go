@@ -60,7 +60,7 @@ func (e *Entries) findLines() (lines []line) {
 	for _, key := range sorted(c.keys) {
 		at := e.code.Addr(key)
 		_, _, _, named := e.code.Img.Symbols.FunctionAt(at.PC)
-		if _, _, listed := e.tables.FunctionAt(e.code.Img, at.PC); !named && !listed {
+		if _, _, listed := e.search()(at.PC); !named && !listed {
 			lines = append(lines, line{at, lineFrom(e.code, at)})
 		}
 	}

@@ -41,11 +41,13 @@ func TestArrays(t *testing.T) {
 			listed = true
 			_ = yield(0x0, 0x1100) && yield(0x1170, 0x9000)
 		},
-		FunctionAt: func(_ *image.Image, pc uint64) (lo, hi uint64, ok bool) {
-			if pc < 0x1100 {
-				return 0, 0x1100, true
+		FunctionAt: func(*image.Image) Search {
+			return func(pc uint64) (lo, hi uint64, ok bool) {
+				if pc < 0x1100 {
+					return 0, 0x1100, true
+				}
+				return 0x1100, 0x1170, false
 			}
-			return 0x1100, 0x1170, false
 		},
 	})
 	for pc, want := range map[uint64]uint64{0x1110: 0x1158, 0x1122: 0x1158, 0x1129: 0x1158, 0x1158: 0x1163, 0x115f: 0x1163} {

@@ -35,16 +35,21 @@ import (
 type Tables struct {
 	// Functions lists the functions.
 	Functions func(img *image.Image, yield func(lo, hi uint64) bool)
-	// FunctionAt bounds the function that has a place, where a search tells that and no list is needed; nil: nowhere. Where no function
-	// has the place, which ok tells, lo and hi bound the gap between two; both are 0 where the tables do not tell.
-	FunctionAt func(img *image.Image, pc uint64) (lo, hi uint64, ok bool)
+	// FunctionAt is, for an image, what bounds the function that has a place, where a search tells that and no list is needed; nil:
+	// there is no such search.
+	FunctionAt func(img *image.Image) Search
 }
+
+// Search bounds the function that has a place. Where none has, which ok tells, lo and hi bound the gap between two functions; both are
+// 0 where the tables do not tell.
+type Search func(pc uint64) (lo, hi uint64, ok bool)
 
 // Entries are where functions of one image begin. Any goroutine may ask; each list is
 // made when the first question needs the list.
 type Entries struct {
-	code   disasm.Code
-	tables *Tables // nil: none are asked
+	code disasm.Code
+	// search is that of unwind tables, nil where none is to be asked: code of two instruction sets is told apart by lists.
+	search func() Search
 	lines  func() []line
 	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
 	// functions, a place that they do not cover takes the second, as if there were no tables.
@@ -69,7 +74,13 @@ const keptReturns = 1024
 
 // New returns the entries of an image. tables may be nil.
 func New(c disasm.Code, tables *Tables) *Entries {
-	e := &Entries{code: c, tables: tables}
+	e := &Entries{code: c}
+	e.search = sync.OnceValue(func() Search {
+		if tables == nil || tables.FunctionAt == nil || twoSets(c) {
+			return nil
+		}
+		return tables.FunctionAt(c.Img)
+	})
 	e.lines = sync.OnceValue(e.findLines)
 	e.listed = newKnowledge(c, func() *certain { return findListed(c, tables) })
 	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })

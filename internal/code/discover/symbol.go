@@ -13,10 +13,10 @@ import (
 // table and array tell. False where nothing says it.
 func (e *Entries) Declared(pc uint64) (start disasm.Addr, hi uint64, ok bool) {
 	lo, hi, mode, ok := e.code.Img.Symbols.FunctionAt(pc)
-	if ok || e.tables == nil || e.tables.FunctionAt == nil || twoSets(e.code) {
+	if ok || e.search() == nil {
 		return disasm.Addr{PC: lo, Mode: mode}, hi, ok
 	}
-	if lo, hi, ok = e.tables.FunctionAt(e.code.Img, pc); !ok && hi > lo {
+	if lo, hi, ok = e.search()(pc); !ok && hi > lo {
 		start, next, ok := e.inLine(pc)
 		return start, min(hi, next), ok
 	}

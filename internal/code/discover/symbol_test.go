@@ -21,8 +21,10 @@ func TestDeclaredByTable(t *testing.T) {
 		1025: e8 06 00 00 00  call 1030
 		1030: c3              ret`}
 	e := New(disasm.Of(p.Image(t)), &Tables{
-		Functions:  func(*image.Image, func(lo, hi uint64) bool) { t.Error("all functions were listed") },
-		FunctionAt: func(_ *image.Image, pc uint64) (lo, hi uint64, ok bool) { return 0x1020, 0x1038, pc >= 0x1020 },
+		Functions: func(*image.Image, func(lo, hi uint64) bool) { t.Error("all functions were listed") },
+		FunctionAt: func(*image.Image) Search {
+			return func(pc uint64) (lo, hi uint64, ok bool) { return 0x1020, 0x1038, pc >= 0x1020 }
+		},
 	})
 	if e.IsEntry(at(0x1030)) || !e.IsEntry(at(0x1020)) || !slices.Equal(e.Below(at(0x1030)), []uint64{0x1020}) || e.Next(0x1028, 0) != 0x1031 {
 		t.Errorf("1030 begins a function: %t, 1020: %t; below: %#x; behind: %#x", e.IsEntry(at(0x1030)), e.IsEntry(at(0x1020)), e.Below(at(0x1030)), e.Next(0x1028, 0))

@@ -90,14 +90,18 @@ func (s *Source) ofSeveral(img *image.Image, lo, hi uint64) bool {
 	return s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch)
 }
 
-// FunctionAt is the one of Functions that has an image address, where .eh_frame_hdr leads to it. Where the address lies in a gap between
-// two, ok is false, and the gap is from lo to hi; both are 0 where the header does not tell.
-func (s *Source) FunctionAt(img *image.Image, pc uint64) (lo, hi uint64, ok bool) {
+// FunctionAt returns a search by .eh_frame_hdr for the one of Functions that has an image address; nil where there is no header. Where
+// the address lies in a gap between two, ok is false, and the gap is from lo to hi; both are 0 where the header does not tell.
+func (s *Source) FunctionAt(img *image.Image) func(pc uint64) (lo, hi uint64, ok bool) {
 	l := &tableOf(img, img.Arch).eh
-	var f fde
 	if l.hdr.count == 0 {
-		return 0, 0, false
+		return nil
 	}
+	return func(pc uint64) (lo, hi uint64, ok bool) { return s.functionAt(img, l, pc) }
+}
+
+func (s *Source) functionAt(img *image.Image, l *lookup, pc uint64) (lo, hi uint64, ok bool) {
+	var f fde
 	ok, sure := l.findByHeader(pc, &f)
 	switch {
 	case ok && s.ofSeveral(img, f.start, f.start+f.size):

@@ -189,18 +189,18 @@ func TestFunctionAt(t *testing.T) {
 		textAddr + 31: {Addr: textAddr + 16, Size: 16},
 		textAddr + 48: {Addr: textAddr + 48, Size: ^uint64(textAddr + 48)},
 	} {
-		lo, hi, ok := cfi.New().FunctionAt(img, pc)
+		lo, hi, ok := cfi.New().FunctionAt(img)(pc)
 		if lo != want.Addr || hi-lo != want.Size || ok != (want.Size == 16) {
 			t.Errorf("%#x: %#x to %#x, %t", pc, lo, hi, ok)
 		}
 	}
-	if lo, hi, ok := cfi.New().FunctionAt(imageOf(arch, frames), textAddr); lo != 0 || hi != 0 || ok {
+	if cfi.New().FunctionAt(imageOf(arch, frames)) != nil {
 		t.Error("a search without an index")
 	}
 	several := cieText{version: 1, ra: 16, code: onEntry}.assemble(8, fdeText{start: textAddr, size: 8 << 10, code: code{0x0c, 6, 16}})
 	hdr = headerOf(1, 0x03, 0x3b, 1, entryOfHeader{textAddr, 18})
 	img = imageOf(arch, image.Section{Name: ".eh_frame", Data: several}, image.Section{Name: ".eh_frame_hdr", Data: hdr})
-	if lo, hi, ok := cfi.New().FunctionAt(img, textAddr+8); hi != 0 {
+	if lo, hi, ok := cfi.New().FunctionAt(img)(textAddr + 8); hi != 0 {
 		t.Errorf("several functions are one of %#x to %#x, %t", lo, hi, ok)
 	}
 }
