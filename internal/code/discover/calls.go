@@ -1,8 +1,6 @@
 package discover
 
 import (
-	"sync/atomic"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/stepping"
@@ -145,15 +143,11 @@ func (l *look) allCode(code disasm.Code, at disasm.Addr) bool {
 
 // places are the certain entries, those that are known beforehand among them.
 func (c *calls) places(known keys) *places {
-	return &places{
-		code:  c.code,
-		parts: make([]atomic.Pointer[keys], c.pages.n),
-		index: func(key uint64) int { i, _ := c.pages.index(key); return i },
-		find: func(i int) keys {
-			found, _ := c.entries(i, known, newLook(c))
-			return found
-		},
-	}
+	index := func(key uint64) int { i, _ := c.pages.index(key); return i }
+	return newPlaces(c.code, c.pages.n, index, func(i int) keys {
+		found, _ := c.entries(i, known, newLook(c))
+		return found
+	})
 }
 
 // someSingle, and one for each 64 bytes of code, is how many places that one call each

@@ -1,46 +1,63 @@
 package discover
 
 import (
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// places is a sorted list of keys in parts. A library has hundreds of thousands of places where
-// functions may begin: each part is found when a question comes near.
+// places is a sorted list of keys. A library has hundreds of thousands of places where functions may
+// begin: the list is in parts, each of which is found when a question comes near, until somebody asks
+// for all of them.
 type places struct {
-	code  disasm.Code
-	parts []atomic.Pointer[keys]
+	code disasm.Code
+	in   atomic.Pointer[parts]
+}
+
+// parts are the consecutive parts of a list.
+type parts struct {
+	found []atomic.Pointer[keys]
 	index func(key uint64) int // the part where a key is, or would be
 	find  func(part int) keys
 }
 
-// allOf is a list that is known already.
-func allOf(code disasm.Code, list keys) *places {
-	return &places{code, make([]atomic.Pointer[keys], 1), func(uint64) int { return 0 }, func(int) keys { return list }}
+func newPlaces(code disasm.Code, n int, index func(key uint64) int, find func(part int) keys) *places {
+	p := &places{code: code}
+	p.in.Store(&parts{make([]atomic.Pointer[keys], n), index, find})
+	return p
 }
 
-// part are the places with the number i.
-func (p *places) part(i int) keys {
-	if k := p.parts[i].Load(); k != nil {
+// allOf is a list that is known already.
+func allOf(code disasm.Code, list keys) *places {
+	return newPlaces(code, 1, func(uint64) int { return 0 }, func(int) keys { return list })
+}
+
+// part are the places of the part with the number i.
+func (p *parts) part(i int) keys {
+	if k := p.found[i].Load(); k != nil {
 		return *k
 	}
 	k := p.find(i)
-	p.parts[i].Store(&k)
+	p.found[i].Store(&k)
 	return k
 }
 
 // has tells whether a place is among them.
 func (p *places) has(at disasm.Addr) bool {
-	i := p.index(at.Key())
-	return i < len(p.parts) && p.part(i).has(at)
+	in := p.in.Load()
+	i := in.index(at.Key())
+	return i < len(in.found) && in.part(i).has(at)
 }
 
 // next is the address of the first place above pc that is not self; false without one.
 func (p *places) next(pc, self uint64) (uint64, bool) {
-	for i := p.index(pc + 1); i < len(p.parts); i++ {
-		for _, key := range p.part(i).from(pc + 1) {
+	in := p.in.Load()
+	for i := in.index(pc + 1); i < len(in.found); i++ {
+		for _, key := range in.part(i).from(pc + 1) {
 			if next := p.code.Addr(key).PC; next != self && next > pc {
 				return next, true
 			}
@@ -52,8 +69,9 @@ func (p *places) next(pc, self uint64) (uint64, bool) {
 // below are the addresses of the nearest n places at or below one and of its mode, nearest
 // first.
 func (p *places) below(at disasm.Addr, n int) (pcs []uint64) {
-	for i := min(p.index(at.Key()), len(p.parts)-1); i >= 0 && len(pcs) < n; i-- {
-		pcs = append(pcs, p.part(i).below(p.code, at, n-len(pcs))...)
+	in := p.in.Load()
+	for i := min(in.index(at.Key()), len(in.found)-1); i >= 0 && len(pcs) < n; i-- {
+		pcs = append(pcs, in.part(i).below(p.code, at, n-len(pcs))...)
 	}
 	return pcs
 }
@@ -66,8 +84,9 @@ var everywhere = span{0, ^uint64(0)}
 
 // between are the places in a range.
 func (p *places) between(in span) (some keys) {
-	for i := p.index(in.lo); i < len(p.parts); i++ {
-		for _, key := range p.part(i).from(in.lo) {
+	parts := p.in.Load()
+	for i := parts.index(in.lo); i < len(parts.found); i++ {
+		for _, key := range parts.part(i).from(in.lo) {
 			if key >= in.hi {
 				return some
 			}
@@ -77,10 +96,49 @@ func (p *places) between(in span) (some keys) {
 	return some
 }
 
-// list are all of the places.
-func (p *places) list() (all keys) {
-	for i := range p.parts {
-		all = append(all, p.part(i)...)
+// list are all of the places. From then on they are one part: where data stand among the code, as in
+// a library without sections, most pages have none, and a question would look through thousands.
+func (p *places) list() keys {
+	in := p.in.Load()
+	if len(in.found) != 1 {
+		in.findAll()
+		var all keys
+		for i := range in.found {
+			all = append(all, in.part(i)...)
+		}
+		in = allOf(p.code, slices.Clip(all)).in.Load()
+		p.in.Store(in)
 	}
-	return slices.Clip(all)
+	return slices.Clone(in.part(0))
+}
+
+// partsAtOnce is how many parts a goroutine takes: some milliseconds of work.
+const partsAtOnce = 256
+
+// findAll finds all parts, on all cores. A panic, such as that of an access to a file that was cut
+// short (internal/mapped), goes to the caller.
+func (p *parts) findAll() {
+	var next atomic.Int64
+	var panicked atomic.Pointer[any]
+	var others sync.WaitGroup
+	work := func() {
+		defer func() {
+			if r := recover(); r != nil {
+				panicked.Store(&r)
+			}
+		}()
+		debug.SetPanicOnFault(true)
+		for i := int(next.Add(partsAtOnce)) - partsAtOnce; i < len(p.found); i = int(next.Add(partsAtOnce)) - partsAtOnce {
+			for j := i; j < min(i+partsAtOnce, len(p.found)); j++ {
+				p.part(j)
+			}
+		}
+	}
+	for range min(runtime.GOMAXPROCS(0), len(p.found)/partsAtOnce+1) {
+		others.Go(work)
+	}
+	others.Wait()
+	if r := panicked.Load(); r != nil {
+		panic(*r)
+	}
 }

@@ -2,7 +2,6 @@ package discover
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -27,17 +26,14 @@ func allPointers(code disasm.Code, literals *disasm.Set) *pointed {
 	addPointers(found, code, false, nil)
 	addPointers(found, code, true, literals)
 	all := keys(found.Keys())
-	return &pointed{words: len(all), places: &places{
-		code:  code,
-		parts: make([]atomic.Pointer[keys], (len(all)+pointedChunk-1)/pointedChunk),
-		index: func(key uint64) int {
-			i, _ := slices.BinarySearch(all, key)
-			return i / pointedChunk
-		},
-		find: func(i int) keys {
-			return functionsAt(code, slices.Clone(all[i*pointedChunk:min((i+1)*pointedChunk, len(all))]))
-		},
-	}}
+	index := func(key uint64) int {
+		i, _ := slices.BinarySearch(all, key)
+		return i / pointedChunk
+	}
+	find := func(i int) keys {
+		return functionsAt(code, slices.Clone(all[i*pointedChunk:min((i+1)*pointedChunk, len(all))]))
+	}
+	return &pointed{words: len(all), places: newPlaces(code, (len(all)+pointedChunk-1)/pointedChunk, index, find)}
 }
 
 // pointers are the places in code that words of the text, or of what is no text, point to
