@@ -64,6 +64,8 @@ type Effects struct {
 	found   memo.Table[uint64, byDepth]
 	stubs   memo.Table[uint64, uint64]
 	exports memo.Table[exported, Export]
+	// recent are answers of Of that one goroutine got; nil where several ask.
+	recent []answer
 
 	searches sync.Pool // of *search
 	// got is the address that i386's PLT stubs have in ebx, 0 if unknown.
@@ -90,10 +92,21 @@ func New(c disasm.Code, hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
 	return f
 }
 
-// Fork returns the effects of the same calls with a memory of their own.
+// Fork returns the effects of the same calls with a memory of their own, for one goroutine.
 func (f *Effects) Fork(hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
-	return New(f.code, hasReturn)
+	fork := New(f.code, hasReturn)
+	fork.recent = make([]answer, keptRecent)
+	return fork
 }
+
+// answer is what Of has said of the function with a key, which is not 0.
+type answer struct {
+	key uint64
+	Effect
+}
+
+// keptRecent is how many answers are found without a map: functions call the same ones as their neighbours.
+const keptRecent = 1 << 10
 
 // Of is what a direct call of the function at a place does.
 func (f *Effects) Of(to disasm.Addr) Effect {
@@ -193,7 +206,21 @@ func (f *Effects) retaken(at disasm.Addr) int64 {
 }
 
 // Find is Of for what was asked before; false for all else.
-func (f *Effects) Find(to disasm.Addr) (Effect, bool) { return f.calls.Find(to.Key()) }
+func (f *Effects) Find(to disasm.Addr) (Effect, bool) {
+	key := to.Key()
+	if f.recent == nil {
+		return f.calls.Find(key)
+	}
+	r := &f.recent[(key^key>>10)%keptRecent]
+	if r.key == key && key != 0 {
+		return r.Effect, true
+	}
+	e, ok := f.calls.Find(key)
+	if ok {
+		*r = answer{key, e}
+	}
+	return e, ok
+}
 
 // NeverReturns tells whether no path of a function leads back to its caller: abort, exit,
 // longjmp and what ends in them.

@@ -60,7 +60,10 @@ func pcPlus(code disasm.Code, call *cpu.CallRef) (uint64, bool) {
 func (f *Effects) startStub(st *absint.State) {
 	arch := f.code.Arch
 	st.Start(arch)
-	if ebx, ok := arch.RegByName("ebx"); ok && arch.PCThunk {
+	if !arch.PCThunk {
+		return
+	}
+	if ebx, ok := arch.RegByName("ebx"); ok {
 		if got := f.got(); got != 0 {
 			st.Set(ebx, absint.Const(absint.Signed(got, arch)), arch)
 		}

@@ -38,7 +38,8 @@ type path struct {
 	// foreign: SP is not on the caller's stack there (longjmp, setcontext), so that a
 	// return does not go back to the caller.
 	foreign bool
-	// pushed is how many bytes lie on the stack that the path has put there, as far as constants tell.
+	// pushed is how many bytes lie on the stack that the path has put there, as far as constants tell, where returns may
+	// pop arguments.
 	pushed int64
 	// copied is a register that holds an address of the stack that SP is on, cpu.NoReg for none.
 	copied cpu.Reg
@@ -164,7 +165,10 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 		if s.budget--; s.budget < 0 {
 			return s.firstReturn(), settles
 		}
-		p.foreign, p.pushed, p.copied = s.leavesStack(in, p), s.pushedBehind(in, p.pushed), s.copiedBehind(in, p.copied)
+		p.foreign, p.copied = s.leavesStack(in, p), s.copiedBehind(in, p.copied)
+		if s.effects.pops {
+			p.pushed = s.pushedBehind(in, p.pushed)
+		}
 		next := *p
 		next.at.PC += uint64(in.Len)
 		behind := next

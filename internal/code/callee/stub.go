@@ -20,7 +20,7 @@ func (f *Effects) namedNoReturn(to disasm.Addr) bool {
 	if f.importNeverReturns(to.PC) { // a lazy binding stub of MIPS
 		return true
 	}
-	slot, ok := f.slotOf(to)
+	slot, ok := f.StubSlot(to)
 	return ok && f.importNeverReturns(slot)
 }
 
@@ -85,9 +85,13 @@ func callSlot(m *absint.Interp, st *absint.State, in *cpu.Insn, target disasm.Ad
 		at := st.Operand(in)
 		return uint64(at.Off) & m.Arch.AddrMask(), at.Kind == absint.Constant
 	case in.Src == cpu.NoReg && m.Arch.PCThunk:
-		var callee absint.State
-		callee.CopyFrom(st)
-		return stubSlot(m, &callee, target)
+		var buf [maxStub]cpu.Insn
+		if stub := stubAt(m.Code, target, &buf); stub != nil {
+			var callee absint.State
+			callee.CopyFrom(st)
+			slot := stubSlot(m, &callee, stub, target.PC)
+			return slot, slot != 0
+		}
 	}
 	return 0, false
 }
@@ -97,7 +101,7 @@ func callSlot(m *absint.Interp, st *absint.State, in *cpu.Insn, target disasm.Ad
 func (f *Effects) StubSlot(at disasm.Addr) (slot uint64, ok bool) {
 	slot, known := f.stubs.Find(at.Key())
 	if !known {
-		slot, _ = f.slotOf(at)
+		slot = f.slotOf(at)
 		f.stubs.Keep(at.Key(), slot)
 	}
 	return slot, slot != 0
@@ -110,7 +114,7 @@ func (f *Effects) BehindStub(at disasm.Addr) (disasm.Addr, bool) {
 		return disasm.Addr{}, false
 	}
 	var buf [maxStub]cpu.Insn
-	for _, in := range buf[:stubEnd(buf[:f.code.Decode(at, buf[:])], f.code.Arch)] {
+	for _, in := range stubAt(f.code, at, &buf) {
 		at.PC += uint64(in.Len)
 	}
 	return at, true
@@ -124,45 +128,54 @@ func (f *Effects) BindsLazily(at disasm.Addr) bool {
 }
 
 // slotOf is StubSlot by the instructions that stand there; 0 where that is false.
-func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
+func (f *Effects) slotOf(at disasm.Addr) uint64 {
+	var buf [maxStub]cpu.Insn
+	stub := stubAt(f.code, at, &buf)
+	if stub == nil { // as nearly everywhere
+		return 0
+	}
 	var st absint.State
 	f.startStub(&st)
 	m := absint.New(f.code)
-	return stubSlot(&m, &st, at)
+	return stubSlot(&m, &st, stub, at.PC)
 }
 
 // maxStub is how many instructions a PLT stub has at most, its jump and what stands in a
 // delay slot included (RISC-V and AArch64 have four, bti one more).
 const maxStub = 6
 
-// stubSlot is the image address of the word that the PLT stub at a place jumps through, 0
-// and false where no stub stands; st holds there, and changes. A stub computes an address
-// and jumps: one instruction on x86; adrp, ldr, add, br on AArch64; add, add, ldr pc on ARM.
-func stubSlot(m *absint.Interp, st *absint.State, at disasm.Addr) (uint64, bool) {
-	var buf [maxStub]cpu.Insn
-	n := stubEnd(buf[:m.Decode(at, buf[:])], m.Arch)
+// stubAt are the instructions of the PLT stub at a place, up to and including its indirect jump; nil where no stub stands.
+func stubAt(c disasm.Code, at disasm.Addr, buf *[maxStub]cpu.Insn) []cpu.Insn {
+	n := stubEnd(buf[:c.Decode(at, buf[:])], c.Arch)
 	if n == 0 {
-		return 0, false
+		return nil
 	}
-	slot, loaded, pc := uint64(0), cpu.NoReg, at.PC
-	for i := range n {
-		in := &buf[i]
+	return buf[:n]
+}
+
+// stubSlot is the image address of the word that the PLT stub at pc jumps through, 0 where that is not known; st holds
+// there, and changes. A stub computes an address and jumps: one instruction on x86; adrp, ldr, add, br on AArch64; add,
+// add, ldr pc on ARM.
+func stubSlot(m *absint.Interp, st *absint.State, stub []cpu.Insn, pc uint64) uint64 {
+	slot, loaded := uint64(0), cpu.NoReg
+	for i := range stub {
+		in := &stub[i]
 		if in.Op == cpu.OpLoad || in.Flags&cpu.FlagMemory != 0 {
 			slot, loaded = 0, in.Dst
 			if a := st.Operand(in); a.Kind == absint.Constant {
 				slot = uint64(a.Off) & m.Arch.AddrMask()
 			}
 		}
-		if i < n-1 {
+		if i < len(stub)-1 {
 			m.Exec(st, in, pc)
 			pc += uint64(in.Len)
 		}
 	}
-	last := &buf[n-1]
+	last := &stub[len(stub)-1]
 	if last.Op != cpu.OpLoad && last.Flags&cpu.FlagMemory == 0 && last.Src != loaded {
-		return 0, false // through a register that holds something else
+		return 0 // through a register that holds something else
 	}
-	return slot, slot != 0
+	return slot
 }
 
 // stubEnd is how many instructions a stub has, up to and including its indirect jump; 0 where an

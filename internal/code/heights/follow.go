@@ -30,13 +30,13 @@ func (p *pass) follow(at uint32) bool {
 		if p.record.last != p.record.rowed { // not before the look: another path's row may stand here
 			p.record.put(at)
 		}
-		in, slot, after := p.fetch(at)
-		if in == nil {
+		var in, slot *cpu.Insn
+		var after uint32
+		switch in, slot, at, after = p.fetch(at); {
+		case at >= p.stop:
+			continue
+		case in == nil:
 			return false
-		}
-		p.literal(in)
-		switch {
-		case p.interp.idle(&p.record.cur, in):
 		case disasm.Transfers(in, arch):
 			if goesOn, ok := p.transfer(&b, in, slot, at, after); !goesOn || !ok {
 				return ok
@@ -51,33 +51,44 @@ func (p *pass) follow(at uint32) bool {
 	}
 }
 
-// literal notes a word of the function that an instruction loads: control never comes there.
-func (p *pass) literal(in *cpu.Insn) {
-	if !disasm.IsLiteral(in) {
-		return
+// fetch goes behind idle instructions, which most are, up to an offset that needs a look, or else reads the next
+// instruction and what stands in its delay slot: from is its offset, after is behind both. in is nil where there is no
+// code, or too much.
+func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, from, after uint32) {
+	for ; at < p.stop; at += uint32(in.Len) {
+		pc := p.extent.entry + uint64(at)
+		in = p.cursor.Next(pc)
+		if p.insns++; in == nil || p.insns > maxInsns || in.Op == cpu.OpUnknown {
+			return nil, nil, at, 0
+		}
+		p.seen.Add(at)
+		if disasm.IsLiteral(in) {
+			p.literal(in)
+		}
+		if !p.interp.idle(&p.record.cur, in) {
+			return p.withSlot(in, at)
+		}
 	}
-	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.limit-p.extent.entry {
-		p.data.AddRange(uint32(at), uint32(at)+uint32(in.Size))
-	}
+	return nil, nil, at, 0
 }
 
-// fetch reads the instruction at an offset and what stands in its delay slot; after is
-// the offset behind both. in is nil where there is no code, or too much.
-func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, after uint32) {
-	pc := p.extent.entry + uint64(at)
-	in = p.cursor.Next(pc)
-	if p.insns++; in == nil || p.insns > maxInsns || in.Op == cpu.OpUnknown {
-		return nil, nil, 0
-	}
-	p.seen.Add(at)
-	step := p.cursor.Step(in, pc)
+// withSlot completes what fetch has read.
+func (p *pass) withSlot(in *cpu.Insn, at uint32) (_, slot *cpu.Insn, from, after uint32) {
+	step := p.cursor.Step(in, p.extent.entry+uint64(at))
 	if step.Cut {
-		return nil, nil, 0
+		return nil, nil, at, 0
 	}
 	if step.Slot != nil {
 		p.seen.Add(at + uint32(step.In.Len))
 	}
-	return step.In, step.Slot, uint32(step.Next - p.extent.entry)
+	return step.In, step.Slot, at, uint32(step.Next - p.extent.entry)
+}
+
+// literal notes a word of the function that an instruction loads: control never comes there.
+func (p *pass) literal(in *cpu.Insn) {
+	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.limit-p.extent.entry {
+		p.data.AddRange(uint32(at), uint32(at)+uint32(in.Size))
+	}
 }
 
 // look ends a block at a place that was visited, to which another path comes, or where

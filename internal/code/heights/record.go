@@ -52,9 +52,12 @@ func (r *record) exec(m *interp, in *cpu.Insn) bool {
 
 // number makes last the number of the state at hand.
 func (r *record) number() {
-	if !r.changed {
-		return
+	if r.changed {
+		r.numberAnew()
 	}
+}
+
+func (r *record) numberAnew() {
 	if r.cur.pointers &^= r.unstable; !r.cur.equal(&r.states[r.last]) {
 		r.last = uint32(len(r.states))
 		r.states = append(r.states, r.cur)
