@@ -166,26 +166,10 @@ func (c Code) skipZeros(pc uint64) uint64 {
 	return end
 }
 
-// maxPadding bounds the batches of filler that are skipped at a time: 512 instructions.
-// Linkers align functions to at most a few hundred bytes.
-const maxPadding = 64
-
 // SkipPadding returns the first address from at on that is not filler between functions.
 func (c Code) SkipPadding(at Addr) uint64 {
-	var buf [8]cpu.Insn
-	for range maxPadding {
-		n := c.Decode(at, buf[:])
-		if n == 0 {
-			return at.PC
-		}
-		for i := range n {
-			if buf[i].Flags&cpu.FlagPadding == 0 {
-				return at.PC
-			}
-			at.PC += uint64(buf[i].Len)
-		}
-	}
-	return at.PC
+	cur := NewCursor(c)
+	return cur.SkipPadding(at)
 }
 
 // ReturnAddress is where the call at a site returns to; false where no call stands.

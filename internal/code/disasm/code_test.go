@@ -50,7 +50,7 @@ func TestSkipPadding(t *testing.T) {
 		}
 	}
 	endless := code(t, codetest.Program{CPU: "x86_64", Listing: "1000: " + strings.Repeat("90 ", 10000)})
-	if got := endless.SkipPadding(at(0x1000)); got != 0x1000+8*maxPadding {
+	if got := endless.SkipPadding(at(0x1000)); got != 0x1000+maxPadding {
 		t.Errorf("%d bytes are skipped", got-0x1000)
 	}
 }

@@ -59,6 +59,23 @@ func (c *Cursor) fetch(pc uint64) *cpu.Insn {
 	return &c.buf[0]
 }
 
+// maxPadding bounds the instructions of filler that are skipped at a time. Linkers align functions to at most a few
+// hundred bytes.
+const maxPadding = 512
+
+// SkipPadding goes to the first address from a place on that is not filler between functions.
+func (c *Cursor) SkipPadding(at Addr) uint64 {
+	c.Seek(at)
+	for range maxPadding {
+		in := c.Next(at.PC)
+		if in == nil || in.Flags&cpu.FlagPadding == 0 {
+			break
+		}
+		at.PC += uint64(in.Len)
+	}
+	return at.PC
+}
+
 // Step is the step of the instruction at pc, which Next gave last: with what stands in its delay slot,
 // behind which the cursor goes.
 func (c *Cursor) Step(in *cpu.Insn, pc uint64) stepping.Step {

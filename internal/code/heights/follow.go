@@ -42,8 +42,7 @@ func (p *pass) follow(at uint32) bool {
 				return ok
 			}
 		default:
-			p.record.changed = true
-			if !p.interp.step(&p.record.cur, in) {
+			if !p.record.step(&p.interp, in) {
 				return false
 			}
 		}

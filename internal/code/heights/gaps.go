@@ -33,7 +33,7 @@ func (p *pass) visitGaps() bool {
 	at := uint32(0)
 	for range maxGaps {
 		at = p.graph.covered.Without(at)
-		pc := p.tables.code.SkipPadding(x.at(at))
+		pc := p.cursor.SkipPadding(x.at(at))
 		if pc >= limit {
 			return true
 		}

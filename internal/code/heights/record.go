@@ -46,8 +46,18 @@ func (r *record) exec(m *interp, in *cpu.Insn) bool {
 	if m.idle(&r.cur, in) {
 		return true
 	}
-	r.changed = true
-	return m.step(&r.cur, in)
+	return r.step(m, in)
+}
+
+// step executes an instruction that is not idle and does not transfer control. A store that writes no address back can
+// change nothing but where registers are.
+func (r *record) step(m *interp, in *cpu.Insn) bool {
+	kept, saved := r.cur.kept, r.cur.saved
+	ok := m.step(&r.cur, in)
+	if in.Op != cpu.OpStore || in.WB != 0 || r.cur.kept != kept || r.cur.saved != saved {
+		r.changed = true
+	}
+	return ok
 }
 
 // number makes last the number of the state at hand.
