@@ -31,7 +31,7 @@ func globalOffsetTable(code disasm.Code) (table uint64) {
 		return 0
 	}
 	votes := map[uint64]int{}
-	code.Calls(0, func(r *cpu.CallRef) bool {
+	code.EachRef(code.Calls(0), func(r *cpu.CallRef) bool {
 		if v, ok := pcPlus(code, r); ok && (len(votes) < maxTables || votes[v] > 0) {
 			if votes[v]++; votes[v] > votes[table] {
 				table = v

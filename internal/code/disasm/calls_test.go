@@ -25,7 +25,7 @@ func TestCallSteps(t *testing.T) {
 	kept.Keep()
 	var got []string
 	var sites []uint64
-	c.Calls(0, func(r *cpu.CallRef) bool {
+	c.EachRef(c.Calls(0), func(r *cpu.CallRef) bool {
 		sites = append(sites, r.Site)
 		call, clean := steps.At(r.Site)
 		got = append(got, map[bool]string{true: "call", false: "none"}[call]+map[bool]string{true: ", clean", false: ", near data"}[clean])

@@ -221,34 +221,56 @@ const (
 	longestCall = 4 * stepping.ReadsPCSpan
 )
 
-// Calls calls visit for all that reads as a direct call in the text, until visit returns
-// false.
-func (c Code) Calls(mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
-	c.scan(visit, func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef {
-		return c.Arch.Decoder.Calls(text, addr, mode, dst)
-	})
-}
+// Finder appends what reads as direct calls, or as jumps, in the text at an address, by address.
+type Finder func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef
 
-// Jumps is Calls for direct jumps, where a pass finds those.
-func (c Code) Jumps(visit func(r *cpu.CallRef) bool) {
-	if d, ok := c.Arch.Decoder.(cpu.JumpFinder); ok {
-		c.scan(visit, d.Jumps)
+// Calls finds what reads as direct calls of code of one mode.
+func (c Code) Calls(mode cpu.Mode) Finder {
+	return func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef {
+		return c.Arch.Decoder.Calls(text, addr, mode, dst)
 	}
 }
 
-func (c Code) scan(visit func(r *cpu.CallRef) bool, find func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef) {
-	var refs []cpu.CallRef
-	done := false
+// Jumps is Calls for direct jumps; nil where no pass finds those.
+func (c Code) Jumps() Finder {
+	if d, ok := c.Arch.Decoder.(cpu.JumpFinder); ok {
+		return d.Jumps
+	}
+	return nil
+}
+
+// Part is a part of the text that is searched by itself, and some bytes behind, which the next part has again.
+type Part struct {
+	Addr   uint64
+	Text   []byte
+	Begins bool // an executable segment
+}
+
+// Parts are the parts of the text.
+func (c Code) Parts() (parts []Part) {
 	c.Text(func(addr uint64, text []byte) {
-		for next := addr; len(text) > 0 && !done; {
-			n := min(scanChunk, len(text))
-			refs = find(text[:min(n+longestCall, len(text))], addr, refs[:0])
-			for i := 0; i < len(refs) && !done; i++ {
-				if r := &refs[i]; r.Site >= next {
-					next, done = r.Site+1, !visit(r)
-				}
-			}
-			addr, text = addr+uint64(n), text[n:]
+		for at := 0; at < len(text); at += scanChunk {
+			parts = append(parts, Part{addr + uint64(at), text[at:min(at+scanChunk+longestCall, len(text))], at == 0})
 		}
 	})
+	return parts
+}
+
+// EachRef calls visit for all that a finder finds in the text, until visit returns false.
+func (c Code) EachRef(find Finder, visit func(r *cpu.CallRef) bool) {
+	var refs []cpu.CallRef
+	next := uint64(0)
+	for _, p := range c.Parts() {
+		if p.Begins {
+			next = p.Addr
+		}
+		refs = find(p.Text, p.Addr, refs[:0])
+		for i := range refs {
+			if r := &refs[i]; r.Site >= next {
+				if next = r.Site + 1; !visit(r) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -18,7 +18,7 @@ func findCalls(code disasm.Code) *calls {
 	if code.Arch.ModeOnly {
 		c.mode = 1
 	}
-	c.refs = findRefs(code, func(visit func(*cpu.CallRef) bool) { code.Calls(c.mode, visit) })
+	c.refs = findRefs(code, code.Calls(c.mode))
 	return c
 }
 
@@ -178,7 +178,7 @@ func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {
 
 func returnsOf(code disasm.Code, entry disasm.Addr) (returns []uint64) {
 	steps := disasm.NewCallSteps(code, entry.Mode)
-	code.Calls(entry.Mode, func(r *cpu.CallRef) bool {
+	code.EachRef(code.Calls(entry.Mode), func(r *cpu.CallRef) bool {
 		if r.Target != entry.PC || r.TargetMode != entry.Mode {
 			return true
 		}

@@ -18,10 +18,11 @@ type farJumps struct {
 
 // findFarJumps is the pass that finds them; nil where the image is not large, or no pass finds jumps.
 func findFarJumps(code disasm.Code, known *certain) *farJumps {
-	if _, ok := code.Arch.Decoder.(cpu.JumpFinder); !ok || !isLarge(code) {
+	find := code.Jumps()
+	if find == nil || !isLarge(code) {
 		return nil
 	}
-	return &farJumps{findRefs(code, code.Jumps), code, known}
+	return &farJumps{findRefs(code, find), code, known}
 }
 
 // maxLooked bounds the jumps that are looked at closely for one place.

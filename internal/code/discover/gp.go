@@ -112,7 +112,7 @@ func gpCandidates(code disasm.Code, found []gpPrologue) (values []uint64) {
 // calledInMode0 are the targets of direct calls in the ordinary instruction set.
 func calledInMode0(code disasm.Code) keys {
 	targets := disasm.NewSet(code)
-	code.Calls(0, func(r *cpu.CallRef) bool {
+	code.EachRef(code.Calls(0), func(r *cpu.CallRef) bool {
 		if r.TargetMode == 0 {
 			targets.Add(disasm.Addr{PC: r.Target})
 		}

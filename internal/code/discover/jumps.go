@@ -41,10 +41,23 @@ func textSize(code disasm.Code) (n int) {
 	return n
 }
 
+// short is a jump relative to an address; false where it goes 4 GB far.
+func (j jump) short(base uint64) (s shortJump, ok bool) {
+	s = shortJump{uint32(j.from - base), uint32(j.to - base)}
+	return s, s.long(base) == j
+}
+
+func (s shortJump) long(base uint64) jump { return jump{base + uint64(s.from), base + uint64(s.to)} }
+
 // add keeps a jump, unless there are too many, or it goes 4 GB far.
 func (l *jumps) add(j jump) bool {
-	s := shortJump{uint32(j.from - l.base), uint32(j.to - l.base)}
-	if l.left == 0 || l.long(s) != j {
+	s, ok := j.short(l.base)
+	return ok && l.keep(s)
+}
+
+// keep keeps a jump, unless there are too many.
+func (l *jumps) keep(s shortJump) bool {
+	if l.left == 0 {
 		return false
 	}
 	l.left--
@@ -56,13 +69,11 @@ func (l *jumps) add(j jump) bool {
 	return true
 }
 
-func (l *jumps) long(s shortJump) jump { return jump{l.base + uint64(s.from), l.base + uint64(s.to)} }
-
 // all yields the jumps in the order in which they were added.
 func (l *jumps) all(yield func(jump) bool) {
 	for _, c := range l.chunks {
 		for _, s := range c {
-			if !yield(l.long(s)) {
+			if !yield(s.long(l.base)) {
 				return
 			}
 		}

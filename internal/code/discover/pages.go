@@ -34,11 +34,16 @@ func pagesOf(code disasm.Code) (p pages) {
 // index is the number of the page that has an address or, where no code is, of the next one; and
 // whether code is there.
 func (p *pages) index(pc uint64) (i int, has bool) {
-	if len(p.runs) > 0 && pc-p.runs[0].lo < p.runs[0].size { // most images have one
-		return int((pc - p.runs[0].lo) / pageSize), true
+	for i := range p.runs[:min(len(p.runs), fewRuns)] {
+		if r := &p.runs[i]; pc-r.lo < r.size {
+			return r.first + int((pc-r.lo)/pageSize), true
+		}
 	}
 	return p.search(pc)
 }
+
+// fewRuns is how many executable segments most images have at most.
+const fewRuns = 2
 
 func (p *pages) search(pc uint64) (i int, has bool) {
 	lo, hi := 0, len(p.runs)

@@ -1,10 +1,7 @@
 package discover
 
 import (
-	"runtime"
-	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -112,33 +109,10 @@ func (p *places) list() keys {
 	return slices.Clone(in.part(0))
 }
 
-// partsAtOnce is how many parts a goroutine takes: some milliseconds of work.
+// partsAtOnce is how many parts a core takes: some milliseconds of work.
 const partsAtOnce = 256
 
-// findAll finds all parts, on all cores. A panic, such as that of an access to a file that was cut
-// short (internal/mapped), goes to the caller.
+// findAll finds all parts.
 func (p *parts) findAll() {
-	var next atomic.Int64
-	var panicked atomic.Pointer[any]
-	var others sync.WaitGroup
-	work := func() {
-		defer func() {
-			if r := recover(); r != nil {
-				panicked.Store(&r)
-			}
-		}()
-		debug.SetPanicOnFault(true)
-		for i := int(next.Add(partsAtOnce)) - partsAtOnce; i < len(p.found); i = int(next.Add(partsAtOnce)) - partsAtOnce {
-			for j := i; j < min(i+partsAtOnce, len(p.found)); j++ {
-				p.part(j)
-			}
-		}
-	}
-	for range min(runtime.GOMAXPROCS(0), len(p.found)/partsAtOnce+1) {
-		others.Go(work)
-	}
-	others.Wait()
-	if r := panicked.Load(); r != nil {
-		panic(*r)
-	}
+	onAllCores(len(p.found), partsAtOnce, func(_, i int) { p.part(i) })
 }

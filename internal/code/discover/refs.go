@@ -17,21 +17,16 @@ type refs struct {
 	base  uint64      // what the list is relative to
 }
 
-// findRefs makes the lists of what a pass visits. They take eight bytes for each, at most half of what
+// findRefs makes the lists of what is found in the text. They take eight bytes for each, at most half of what
 // the code takes.
-func findRefs(code disasm.Code, pass func(visit func(*cpu.CallRef) bool)) *refs {
+func findRefs(code disasm.Code, find disasm.Finder) *refs {
 	found := newJumps(code)
 	l := &refs{pages: pagesOf(code), base: found.base}
 	next := make([]uint32, l.pages.n+1)
-	align := code.Arch.InsnAlign - 1
-	seen := passing{code: code}
-	pass(func(r *cpu.CallRef) bool {
-		seen.at(r.Site)
-		key := disasm.Addr{PC: r.Target, Mode: r.TargetMode}.Key()
-		if i, has := l.pages.index(key); has && r.Target&align == 0 && possible(code, r) && found.add(jump{r.Site, key}) {
+	readAll(code, find, func(r shortJump) {
+		if i, has := l.pages.index(l.base + uint64(r.to)); has && found.keep(r) {
 			next[i+1]++
 		}
-		return true
 	})
 	for i := range l.pages.n {
 		next[i+1] += next[i]
@@ -45,6 +40,53 @@ func findRefs(code disasm.Code, pass func(visit func(*cpu.CallRef) bool)) *refs 
 		}
 	}
 	return l
+}
+
+// readAtOnce is how many parts of the text are read together: 4 MB, which are given back then. Text of nothing
+// but calls takes 32 MB.
+const readAtOnce = 16
+
+// readAll calls visit for what a finder finds in the text, by address, as far as that can lead to code of the image.
+// Parts of the text are read side by side.
+func readAll(code disasm.Code, find disasm.Finder, visit func(shortJump)) {
+	lo, hi := code.Bounds()
+	var rooms [readAtOnce][]cpu.CallRef // of cores, of which there are no more than parts
+	var lists [readAtOnce][]shortJump
+	end := uint32(0) // no more of what lies below is visited
+	for parts := code.Parts(); len(parts) > 0; code.Img.Files.Forget() {
+		some := parts[:min(len(parts), readAtOnce)]
+		onAllCores(len(some), 1, func(core, i int) {
+			rooms[core] = find(some[i].Text, some[i].Addr, rooms[core][:0])
+			lists[i] = within(code, span{lo, hi}, rooms[core], lists[i][:0])
+		})
+		for i := range some {
+			if some[i].Begins {
+				end = uint32(some[i].Addr - lo)
+			}
+			for _, r := range lists[i] {
+				if r.from >= end {
+					end = r.from + 1
+					visit(r)
+				}
+			}
+		}
+		parts = parts[len(some):]
+	}
+}
+
+// within lists what leads into a range. Half of what reads as calls on x86 leads elsewhere, and is none.
+func within(code disasm.Code, in span, refs []cpu.CallRef, list []shortJump) []shortJump {
+	align := code.Arch.InsnAlign - 1
+	for i := range refs {
+		r := &refs[i]
+		if r.Target-in.lo >= in.hi-in.lo || r.Target&align != 0 || !possible(code, r) {
+			continue
+		}
+		if s, ok := (jump{r.Site, disasm.Addr{PC: r.Target, Mode: r.TargetMode}.Key()}).short(in.lo); ok {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // passing gives back the pages of an image that a pass has left behind.
@@ -77,7 +119,7 @@ func possible(code disasm.Code, r *cpu.CallRef) bool {
 func (l *refs) to(i int) iter.Seq[jump] {
 	return func(yield func(jump) bool) {
 		for _, r := range l.list[l.first[i]:l.first[i+1]] {
-			if !yield(jump{l.base + uint64(r.from), l.base + uint64(r.to)}) {
+			if !yield(r.long(l.base)) {
 				return
 			}
 		}
