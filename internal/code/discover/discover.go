@@ -189,7 +189,7 @@ func (e *Entries) Below(at disasm.Addr) []uint64 {
 
 // CandidatesBelow is Below for candidates.
 func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
-	return e.near(at).entries.below(e.code, at, nearCandidates)
+	return e.near(at).entries.below(nil, e.code, at, nearCandidates)
 }
 
 // PointedBelow is Below for the places that data points to; empty where the file declares the function.

@@ -62,9 +62,9 @@ func endOf(c disasm.Code, pc uint64) uint64 {
 	return pc
 }
 
-// below are the addresses of the nearest n places at or below one and of its mode, nearest
-// first.
-func (l keys) below(c disasm.Code, at disasm.Addr, n int) (pcs []uint64) {
+// below appends to pcs the addresses of the nearest places at or below one and of its mode, nearest
+// first, until there are n.
+func (l keys) below(pcs []uint64, c disasm.Code, at disasm.Addr, n int) []uint64 {
 	i, found := slices.BinarySearch(l, at.Key())
 	if found {
 		i++

@@ -1,9 +1,8 @@
 package heights
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/callee"
@@ -70,7 +69,8 @@ func (t *Table) RowAt(at uint32) int {
 // findRow is the index of the row that begins at an offset, or where such a row would be
 // inserted.
 func findRow(rows []Row, at uint32) (int, bool) {
-	return slices.BinarySearchFunc(rows, at, func(r Row, at uint32) int { return cmp.Compare(r.At, at) })
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].At >= at })
+	return i, i < len(rows) && rows[i].At == at
 }
 
 // End is the image address behind the last of Code, Entry where there is none.
@@ -88,8 +88,7 @@ func (t *Table) RangeBehind(pc uint64) int {
 		return 0
 	}
 	at := min(pc-t.Entry, math.MaxUint32)
-	i, _ := slices.BinarySearchFunc(t.Code, at+1, func(c Range, end uint64) int { return cmp.Compare(uint64(c.End), end) })
-	return i
+	return sort.Search(len(t.Code), func(i int) bool { return uint64(t.Code[i].End) > at })
 }
 
 // SlotOf is the height of the slot that holds a register of f.Saved.

@@ -1,9 +1,6 @@
 package heights
 
-import (
-	"cmp"
-	"slices"
-)
+import "sort"
 
 // worklist are the places that are still to be visited, by address, the lowest last. So
 // a function is gone through by address, and most places where paths meet are visited
@@ -18,7 +15,8 @@ func (w worklist) find(at uint32) (int, bool) {
 	if n := len(w); n == 0 || w[n-1].at > at {
 		return n, false
 	}
-	return slices.BinarySearchFunc(w, at, func(p waypoint, at uint32) int { return cmp.Compare(at, p.at) })
+	i := sort.Search(len(w), func(i int) bool { return w[i].at <= at })
+	return i, i < len(w) && w[i].at == at
 }
 
 // next is the first place from an offset on that is in the list, else limit.
