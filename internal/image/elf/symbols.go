@@ -84,8 +84,12 @@ func (all *symbols) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bo
 	return lo, hi, mode, addr-lo < s.size
 }
 
-// covering finds the function symbol that covers addr: without the index at first.
+// covering finds the function symbol that covers addr: without the index at first. Who asks for all functions of an image
+// does so on all cores, which would wait for each other to count.
 func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
+	if all.scans.Load() > maxScans {
+		return all.index().find(addr)
+	}
 	x := symbolIndex{img: all.of, tables: all.tables()}
 	if ref, ok := all.recent.find(addr); ok {
 		return x.symbol(ref)
