@@ -45,3 +45,24 @@ func TestCallSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestEachRef: what is found at the border of two parts of the text is told once, and the search ends when wanted.
+func TestEachRef(t *testing.T) {
+	text := slices.Repeat([]byte{0x90}, 2*scanChunk)
+	want := []uint64{0x1000, 0x1000 + scanChunk - 7, 0x1000 + scanChunk - 2, 0x1000 + scanChunk + 3}
+	for _, site := range want {
+		copy(text[site-0x1000:], []byte{0xe8, 0, 1, 0, 0})
+	}
+	a, _ := captured.Archs().ByName("x86_64", "", false)
+	c := Of(image.New(image.Header{Arch: a, Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(text)), Data: text, Exec: true}}}, nil))
+	for n := range want {
+		var got []uint64
+		c.EachRef(c.Calls(0), func(r *cpu.CallRef) bool {
+			got = append(got, r.Site)
+			return len(got) <= n
+		})
+		if !slices.Equal(got, want[:n+1]) {
+			t.Errorf("calls at %#x, want %#x", got, want[:n+1])
+		}
+	}
+}

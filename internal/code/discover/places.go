@@ -104,7 +104,7 @@ func (p *places) list() keys {
 		for i := range in.found {
 			all = append(all, in.part(i)...)
 		}
-		in = allOf(p.code, slices.Clip(all)).in.Load()
+		in = allOf(p.code, slices.Clip(sorted(all))).in.Load() // a place behind a segment can be of two pages
 		p.in.Store(in)
 	}
 	return slices.Clone(in.part(0))
