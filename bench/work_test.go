@@ -28,8 +28,8 @@ var gates = map[string]gate{
 		warm:  work{searches: 1, asked: 7, edges: 1, cost: 9},
 	},
 	"x86_64/naked": {
-		first: work{searches: 1525, asked: 9544, edges: 3081, cost: 3511168, decoded: 73232, allocations: 58123},
-		cold:  work{searches: 1061, asked: 6564, edges: 2123, cost: 817319, decoded: 6332, allocations: 5543},
+		first: work{searches: 1525, asked: 9544, edges: 3081, cost: 3511168, decoded: 73302, allocations: 52687},
+		cold:  work{searches: 1061, asked: 6564, edges: 2123, cost: 817319, decoded: 6332, allocations: 4588},
 		warm:  work{searches: 1, asked: 7, edges: 2, cost: 9, decoded: 20, allocations: 2},
 	},
 	"aarch64/stripped": {
@@ -38,9 +38,9 @@ var gates = map[string]gate{
 		warm:  work{},
 	},
 	"aarch64/naked": {
-		first: work{searches: 1589, asked: 9808, edges: 3306, cost: 3950378, decoded: 89279, allocations: 69482},
-		cold:  work{searches: 1115, asked: 6851, edges: 2316, cost: 1149952, decoded: 6384, allocations: 5391},
-		warm:  work{searches: 42, asked: 381, edges: 170, cost: 171406, decoded: 128, allocations: 66},
+		first: work{searches: 1589, asked: 9808, edges: 3306, cost: 3950378, decoded: 89285, allocations: 63498},
+		cold:  work{searches: 1115, asked: 6851, edges: 2316, cost: 1149952, decoded: 6384, allocations: 4407},
+		warm:  work{searches: 42, asked: 381, edges: 170, cost: 171406, decoded: 128, allocations: 34},
 	},
 }
 

@@ -71,6 +71,9 @@ func (l keys) below(pcs []uint64, c disasm.Code, at disasm.Addr, n int) []uint64
 	}
 	for i--; i >= 0 && len(pcs) < n; i-- {
 		if a := c.Addr(l[i]); a.Mode == at.Mode {
+			if pcs == nil {
+				pcs = make([]uint64, 0, n)
+			}
 			pcs = append(pcs, a.PC)
 		}
 	}

@@ -67,7 +67,6 @@ func (p *places) next(pc, self uint64) (uint64, bool) {
 // first.
 func (p *places) below(at disasm.Addr, n int) (pcs []uint64) {
 	in := p.in.Load()
-	pcs = make([]uint64, 0, n)
 	for i := min(in.index(at.Key()), len(in.found)-1); i >= 0 && len(pcs) < n; i-- {
 		pcs = in.part(i).below(pcs, p.code, at, n)
 	}
