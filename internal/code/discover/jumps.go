@@ -29,8 +29,10 @@ const jumpChunk = 1 << 12
 // bytes of code. Compilers make one unconditional jump in 25 bytes on x86.
 func newJumps(code disasm.Code) jumps {
 	lo, _ := code.Bounds()
-	return jumps{base: lo, left: someJumps + textSize(code)/16}
+	return jumps{base: lo, left: mostJumps(code)}
 }
+
+func mostJumps(code disasm.Code) int { return someJumps + textSize(code)/16 }
 
 // someJumps is what is kept of any image.
 const someJumps = 1 << 16
@@ -52,12 +54,7 @@ func (s shortJump) long(base uint64) jump { return jump{base + uint64(s.from), b
 // add keeps a jump, unless there are too many, or it goes 4 GB far.
 func (l *jumps) add(j jump) bool {
 	s, ok := j.short(l.base)
-	return ok && l.keep(s)
-}
-
-// keep keeps a jump, unless there are too many.
-func (l *jumps) keep(s shortJump) bool {
-	if l.left == 0 {
+	if !ok || l.left == 0 {
 		return false
 	}
 	l.left--

@@ -73,7 +73,7 @@ func TestOnAllCores(t *testing.T) {
 func TestWithin(t *testing.T) {
 	code := codeOf(t, "mips", "o32", true)
 	refs := []cpu.CallRef{{Site: 0x1000, Target: 0x1100}, {Site: 0x1004, Target: 0xfff}, {Site: 0x1008, Target: 0x2000}, {Site: 0x100c, Target: 0x1101}}
-	if got := within(code, span{0x1000, 0x2000}, refs, nil); !slices.Equal(got, []shortJump{{0, 0x100}}) {
+	if got := within(code, span{0x1000, 0x2000}, refs); !slices.Equal(got, []shortJump{{0, 0x100}}) {
 		t.Errorf("%#x", got)
 	}
 }

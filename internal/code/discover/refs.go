@@ -20,21 +20,17 @@ type refs struct {
 // findRefs makes the lists of what is found in the text. They take eight bytes for each, at most half of what
 // the code takes.
 func findRefs(code disasm.Code, find disasm.Finder) *refs {
-	found := newJumps(code)
-	l := &refs{pages: pagesOf(code), base: found.base}
+	base, _ := code.Bounds()
+	l := &refs{pages: pagesOf(code), base: base}
 	next := make([]uint32, l.pages.n+1)
-	readAll(code, find, func(r shortJump) {
-		if i, has := l.pages.index(l.base + uint64(r.to)); has && found.keep(r) {
-			next[i+1]++
-		}
-	})
+	lists := l.readAll(code, find, next[1:])
 	for i := range l.pages.n {
 		next[i+1] += next[i]
 	}
 	l.list, l.first = make([]shortJump, next[l.pages.n]), slices.Clone(next)
-	for _, chunk := range found.chunks {
-		for _, r := range chunk {
-			i, _ := l.pages.index(l.base + uint64(r.to))
+	for _, list := range lists {
+		for _, r := range list {
+			i, _ := l.pages.index(base + uint64(r.to))
 			l.list[next[i]] = r
 			next[i]++
 		}
@@ -46,37 +42,61 @@ func findRefs(code disasm.Code, find disasm.Finder) *refs {
 // but calls takes 32 MB.
 const readAtOnce = 16
 
-// readAll calls visit for what a finder finds in the text, by address, as far as that can lead to code of the image.
-// Parts of the text are read side by side.
-func readAll(code disasm.Code, find disasm.Finder, visit func(shortJump)) {
+// readAll lists what a finder finds in the text, by address, and counts what leads to each page. Parts of the text are
+// read side by side. As many are kept as jumps are of the code.
+func (l *refs) readAll(code disasm.Code, find disasm.Finder, counts []uint32) (lists [][]shortJump) {
 	lo, hi := code.Bounds()
 	var rooms [readAtOnce][]cpu.CallRef // of cores, of which there are no more than parts
-	var lists [readAtOnce][]shortJump
-	end := uint32(0) // no more of what lies below is visited
-	for parts := code.Parts(); len(parts) > 0; code.Img.Files.Forget() {
+	left, end := mostJumps(code), uint32(0)
+	for parts := code.Parts(); len(parts) > 0 && left > 0; code.Img.Files.Forget() {
 		some := parts[:min(len(parts), readAtOnce)]
+		found := make([][]shortJump, len(some))
 		onAllCores(len(some), 1, func(core, i int) {
 			rooms[core] = find(some[i].Text, some[i].Addr, rooms[core][:0])
-			lists[i] = within(code, span{lo, hi}, rooms[core], lists[i][:0])
+			found[i] = within(code, span{lo, hi}, rooms[core])
 		})
-		for i := range some {
+		for i, list := range found {
 			if some[i].Begins {
 				end = uint32(some[i].Addr - lo)
 			}
-			for _, r := range lists[i] {
-				if r.from >= end {
-					end = r.from + 1
-					visit(r)
-				}
-			}
+			list, end = l.count(list, end, left, counts)
+			left -= len(list)
+			lists = append(lists, small(list))
 		}
 		parts = parts[len(some):]
 	}
+	return lists
+}
+
+// small is a list in no more than twice the memory that it needs.
+func small(list []shortJump) []shortJump {
+	if len(list) < cap(list)/2 {
+		return slices.Clone(list)
+	}
+	return list
+}
+
+// count leaves of a list, in place, at most so many that lead to code, and counts these by page. What begins in front of
+// end is in the list before; the new end is returned.
+func (l *refs) count(list []shortJump, end uint32, most int, counts []uint32) (kept []shortJump, last uint32) {
+	kept = list[:0]
+	for _, r := range list {
+		if r.from < end {
+			continue
+		}
+		end = r.from + 1
+		if i, has := l.pages.index(l.base + uint64(r.to)); has && len(kept) < most {
+			counts[i]++
+			kept = append(kept, r)
+		}
+	}
+	return kept, end
 }
 
 // within lists what leads into a range. Half of what reads as calls on x86 leads elsewhere, and is none.
-func within(code disasm.Code, in span, refs []cpu.CallRef, list []shortJump) []shortJump {
+func within(code disasm.Code, in span, refs []cpu.CallRef) []shortJump {
 	align := code.Arch.InsnAlign - 1
+	list := make([]shortJump, 0, len(refs))
 	for i := range refs {
 		r := &refs[i]
 		if r.Target-in.lo >= in.hi-in.lo || r.Target&align != 0 || !possible(code, r) {
