@@ -54,8 +54,8 @@ func cutSerial(line string) string {
 }
 
 func isSeconds(s string) bool {
-	seconds, fraction, ok := strings.Cut(s, ".")
-	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)
+	point := len(s) - len(".345678")
+	return point > 0 && s[point] == '.' && digits(s[point+1:]) && digits(s[:point])
 }
 
 // IsBefore tells whether the line's time of printk is earlier than another's; false where one is none in seconds.

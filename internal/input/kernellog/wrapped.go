@@ -138,24 +138,11 @@ func joins(message, text string) bool {
 // brokenTo is the width into which the lines of a log were broken that have a prefix, else more than any line has. hard:
 // a terminal broke them where it ended, within words, and not mail.
 func brokenTo(log *console.Log) (width int, hard bool) {
-	type end struct{ width, whole int } // of a line, and with the first word of the next
-	var ends []end
-	var last console.Line
-	narrow := false // a line would have been less wide than mail's
-	for i := 0; i < log.Len(); i++ {
-		l := log.Message(i)
-		switch {
-		case !l.Bare:
-			width = max(width, l.Width)
-		case l.Text != "" && !last.Bare && last.Width <= maxColumns:
-			word, _ := cutWord(l.Text)
-			if narrow = narrow || last.Width+1+len(word) <= minColumns; narrow && width > maxColumns {
-				return math.MaxInt, false
-			}
-			ends = append(ends, end{last.Width, last.Width + 1 + len(word)})
-		}
-		last = l
+	ends := brokenEnds(log)
+	if len(ends) < minBroken { // then no other line need be read
+		return math.MaxInt, false
 	}
+	width = widest(log)
 	soft, atEnd, wide := 0, 0, 0
 	for _, e := range ends {
 		if e.whole > minColumns {
@@ -177,6 +164,34 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 		return width, false
 	}
 	return math.MaxInt, false
+}
+
+// end is how wide a line is behind which one without a prefix stands, and how wide with that line's first word.
+type end struct{ width, whole int }
+
+// brokenEnds are those of the lines with a prefix that are no wider than terminals are.
+func brokenEnds(log *console.Log) (ends []end) {
+	for i := log.Broken(0); i < log.Len(); i = log.Broken(i + 1) {
+		var last console.Line
+		if i > 0 {
+			last = log.Message(i - 1)
+		}
+		l := log.Message(i)
+		if word, _ := cutWord(l.Text); l.Bare && l.Text != "" && !last.Bare && last.Width <= maxColumns {
+			ends = append(ends, end{last.Width, last.Width + 1 + len(word)})
+		}
+	}
+	return ends
+}
+
+// widest is how wide the widest line with a prefix is; of lines that are wider than terminals are, the first.
+func widest(log *console.Log) (width int) {
+	for i := 0; i < log.Len() && width <= maxColumns; i++ {
+		if l := log.Message(i); !l.Bare {
+			width = max(width, l.Width)
+		}
+	}
+	return width
 }
 
 // fitsBehind tells what the rest of a message is like that lacks its end.
