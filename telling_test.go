@@ -113,6 +113,61 @@ func TestGiven(t *testing.T) {
 	}
 }
 
+// TestPortions: a log that is larger than what is looked at at a time has the reports that it has as a whole. Each log of the tests stands
+// in it, behind and in front of others.
+func TestPortions(t *testing.T) {
+	logs := logsOfTests(t)
+	files := NewFiles(input.FileOptions{})
+	defer files.Close()
+	env := &input.Env{Archs: CPUs(), Formats: Formats(), Files: files}
+	format, ctx := console.Format(consoles()...), t.Context()
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var text strings.Builder
+		text.WriteString(oops) // of what machine the log is, its beginning tells
+		for text.Len() < 3<<20 {
+			text.WriteString(logs[r.IntN(len(logs))] + strings.Repeat("\n[  123.456789] eth0: link up", r.IntN(4)*r.IntN(200)) + "\n")
+		}
+		whole := format.Reports(ctx, []byte(text.String()), env)
+		all, err := whole.Open(ctx, len(whole.Extents))
+		if err != nil {
+			t.Fatal(err)
+		}
+		portions, err := format.Open(ctx, input.NewCapture("log", []byte(text.String())), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := titles(t, all), titles(t, portions)
+		for title, n := range want {
+			if got[title] != n {
+				t.Errorf("seed %d: %d reports %q, not %d", seed, got[title], title, n)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d titles, not %d", len(got), len(want))
+		}
+	}
+}
+
+const oops = "Unable to handle kernel paging request at virtual address 00000000\nCPU: 0 PID: 95 Comm: busybox\n" +
+	"epc   : 80101234 f+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n"
+
+// titles counts the threads of a stream by their names.
+func titles(t *testing.T, s input.Stream) map[string]int {
+	t.Helper()
+	defer s.Close()
+	n := map[string]int{}
+	for {
+		snap, err := s.Next(t.Context())
+		if err != nil {
+			return n
+		}
+		for i := range snap.Threads {
+			n[snap.Threads[i].Name]++
+		}
+	}
+}
+
 // found are the snapshots of a log, the error in the end, and where in the text the reports are.
 func found(t *testing.T, format input.Format, log string, env *input.Env) (list []any) {
 	ctx := t.Context()

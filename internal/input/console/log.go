@@ -20,20 +20,26 @@ const apart = 32
 
 // Log is a text as lines. Lines are views of the text until they are asked for.
 type Log struct {
-	ctx       context.Context // ends reading
-	text      []byte
-	lines     int
-	starts    []int  // of every apart-th line
-	next      int    // the line behind the last that was asked for
-	nextAt    int    // and where it begins
-	last      string // the last that was asked for
-	lastText  []byte // and what it stands for in the text
-	cut       cut
-	ram       *input.RAM
-	memo      map[any]any
-	forget    func() // gives back the pages of the text that were read; nil: it has none
-	forgotten int    // where the text was read when they were
+	ctx      context.Context // ends reading
+	text     []byte
+	lines    int
+	starts   []int  // of every apart-th line
+	next     int    // the line behind the last that was asked for
+	nextAt   int    // and where it begins
+	last     string // the last that was asked for
+	lastText []byte // and what it stands for in the text
+	cut      cut
+	ram      *input.RAM
+	memo     map[any]any
+	part
 	telling
+}
+
+// part says which part of a log a text is.
+type part struct {
+	bytes, line int         // in front of it
+	most        int         // reports that are read of it
+	before      map[any]any // the memos of the part before
 }
 
 // cut is a line whose message was asked for.
@@ -43,24 +49,12 @@ type cut struct {
 	behind int // the line behind, 0: none was asked for
 }
 
-// forgetEvery is after how many bytes of text the pages are given back.
-const forgetEvery = 4 << 20
-
-// passed tells that reading has come to a place in the text, or has gone back there.
-func (l *Log) passed(at int) {
-	if uint(at-l.forgotten) > forgetEvery {
-		if l.forgotten = at; l.forget != nil {
-			l.forget()
-		}
-	}
-}
-
 // pieces are those of the text, each with the beginning of the next, as long as a phrase may be. Once the context has ended, there
 // are no more.
 func (l *Log) pieces(yield func(piece []byte) bool) {
 	const size, longest = 1 << 20, 64
 	for at := 0; at < len(l.text) && l.ctx.Err() == nil; at += size {
-		if l.passed(at); !yield(l.text[at:min(len(l.text), at+size+longest)]) {
+		if !yield(l.text[at:min(len(l.text), at+size+longest)]) {
 			return
 		}
 	}
@@ -80,9 +74,18 @@ func (l *Log) Memo(key any, make func() any) any {
 	return v
 }
 
+// Before is what Memo has for key in the part of the log before, nil where there is none.
+func (l *Log) Before(key any) any { return l.before[key] }
+
+// Begins tells whether the text is the beginning of the log.
+func (l *Log) Begins() bool { return l.part.bytes == 0 }
+
 // How many reports are read of a log: a thread of a snapshot costs more memory than a short
 // report has text. Reports of kernels have some four kilobytes, those of microcontrollers one.
-const reportsFloor, bytesPerReport = 1 << 12, 4 << 10
+const reportsFloor, bytesPerReport = 1 << 12, 1 << 10
+
+// maxReports bounds the reports of a log of so many bytes.
+func maxReports(size int) int { return reportsFloor + size/bytesPerReport }
 
 // Has tells whether one of several phrases, of 64 bytes at most, stands anywhere in the text.
 func (l *Log) Has(list *phrases.List) bool {
@@ -95,12 +98,12 @@ func (l *Log) Has(list *phrases.List) bool {
 }
 
 // MaxReports bounds the reports that are read, by the length of the text.
-func (l *Log) MaxReports() int { return reportsFloor + len(l.text)/bytesPerReport }
+func (l *Log) MaxReports() int { return l.most }
 
 // TooMany says that the reports from line at on were not read.
 func (l *Log) TooMany(at int) target.Issue {
 	return target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%d reports were read, the most for a log of %d bytes; those from line %d on were not",
-		l.MaxReports(), len(l.text), at+1)}
+		maxReports(l.bytes+len(l.text)), l.bytes+len(l.text), l.line+at+1)}
 }
 
 // RAM is the memory that the user gave beside the log, nil for none.
@@ -108,11 +111,13 @@ func (l *Log) RAM() *input.RAM { return l.ram }
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing. Once ctx has ended, there are no
 // lines.
-func NewLog(ctx context.Context, text []byte) *Log { return newLog(ctx, text, nil, nil) }
+func NewLog(ctx context.Context, text []byte) *Log {
+	return newLog(ctx, text, nil, part{most: maxReports(len(text))})
+}
 
 // newLog is the log of a text whose lines are looked at for signs; nil: each line is taken to have one.
-func newLog(ctx context.Context, text []byte, signs *signs, forget func()) *Log {
-	l := &Log{ctx: ctx, text: text, forget: forget}
+func newLog(ctx context.Context, text []byte, signs *signs, of part) *Log {
+	l := &Log{ctx: ctx, text: text, part: of}
 	for at, next := 0, 0; at < len(text); at = next {
 		next = l.behind(at)
 		if l.lines%apart == 0 {
@@ -120,7 +125,6 @@ func newLog(ctx context.Context, text []byte, signs *signs, forget func()) *Log 
 				break
 			}
 			l.starts = append(l.starts, at)
-			l.passed(at)
 		}
 		l.look(signs, at, next)
 		l.lines++
@@ -233,7 +237,6 @@ func (l *Log) Line(i int) string {
 	if i != l.next {
 		at = l.offset(i)
 	}
-	l.passed(at)
 	l.next, l.nextAt = i+1, l.behind(at)
 	b := withoutEnd(l.text[at:l.nextAt])
 	if l.lastText != nil && bytes.Equal(b, l.lastText) { // terminals and pages fill with one line

@@ -40,7 +40,7 @@ type vocabularyKey struct{}
 // read reads the report that begins at a line, if one does.
 func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	line := log.Line(at)
-	m := log.Memo(memoryKey{}, func() any { return new(memory) }).(*memory)
+	m := log.Memo(memoryKey{}, func() any { return newMemory(log) }).(*memory)
 	if at < m.passed || !interesting(line) {
 		return nil, at + 1
 	}
@@ -85,9 +85,46 @@ type memory struct {
 	barren int
 	// vain is how many bytes were looked at without a report in the end; passed is the line up to which none begins, once these are many.
 	vain, passed int
+	// hints are the processors that sets of registers told: the reports of a device have the same ones.
+	hints map[string]*cpu.Arch
+}
+
+// maxHints bounds the sets that are kept.
+const maxHints = 256
+
+// hint is firmware.Hint, by the names and the widths of registers.
+func (m *memory) hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
+	var key []byte
+	for i := range vals {
+		key = append(key, vals[i].Name...)
+		if vals[i].Digits == 16 || vals[i].Value>>32 != 0 {
+			key = append(key, '*')
+		}
+		key = append(key, ' ')
+	}
+	if arch, ok := m.hints[string(key)]; ok {
+		return arch
+	}
+	arch := firmware.Hint(archs, vals)
+	if m.hints == nil {
+		m.hints = map[string]*cpu.Arch{}
+	}
+	if len(m.hints) < maxHints {
+		m.hints[string(key)] = arch
+	}
+	return arch
 }
 
 type memoryKey struct{}
+
+// newMemory is that of a log, or of a part of one.
+func newMemory(log *console.Log) *memory {
+	m := new(memory)
+	if before, ok := log.Before(memoryKey{}).(*memory); ok {
+		m.arch, m.hints, m.vain = before.arch, before.hints, before.vain
+	}
+	return m
+}
 
 // refused is a report without a thread: why says what is missing.
 func (w *words) refused(why string) *console.Report {
@@ -153,7 +190,7 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m 
 	if w.foreign != "" {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: console.Refusal(w.title(), w.foreign)}}}
 	}
-	hint := w.hint(env)
+	hint := w.hint(env, m)
 	if hint == nil && w.form.task {
 		hint = m.arch
 	}
@@ -235,7 +272,7 @@ func (w *words) system() string {
 }
 
 // hint is the processor that the words are of.
-func (w *words) hint(env *input.Env) *cpu.Arch {
+func (w *words) hint(env *input.Env, m *memory) *cpu.Arch {
 	if w.form.cpus == nameXtensa {
 		return w.formArch(env.Archs)
 	}
@@ -251,7 +288,7 @@ func (w *words) hint(env *input.Env) *cpu.Arch {
 		a, _ := env.Archs.ByName("arm", "", false)
 		return a
 	}
-	if a := firmware.Hint(env.Archs, w.vals); a != nil {
+	if a := m.hint(env.Archs, w.vals); a != nil {
 		return a
 	}
 	if w.vals.noFrame() {

@@ -12,8 +12,8 @@ import (
 
 // bias is the distance of where the kernel ran from where it is linked: as the kernel says
 // when it panics, else as addresses tell that reports print with their symbols, else as the words
-// of stacks do. Where nothing tells, addresses are as linked, or apart from what else lies there.
-func (k *scanner) bias(img *image.Image, names *symbols) (distance uint64, issues []target.Issue) {
+// of stacks do, or the part of the log before. Where nothing tells, addresses are as linked, or apart from what else lies there.
+func (k *scanner) bias(img *image.Image, names *symbols, printed []place, before *binaries) (distance uint64, issues []target.Issue) {
 	f := &k.facts
 	if f.hasOffset {
 		if text, ok := img.Symbols.Named("_text"); ok && f.linked != 0 {
@@ -22,15 +22,18 @@ func (k *scanner) bias(img *image.Image, names *symbols) (distance uint64, issue
 		return f.offset, nil
 	}
 	votes := map[uint64]int{}
-	for _, p := range places(k.records) {
-		if p.hasAddr && p.module == "" && len(votes) < maxVotes {
-			if at, ok := names.addressOf(img, &p); ok {
+	for i := range printed {
+		if p := &printed[i]; p.hasAddr && p.module == "" && len(votes) < maxVotes {
+			if at, ok := names.addressOf(img, p); ok {
 				votes[p.addr-at]++
 			}
 		}
 	}
 	if len(votes) > 0 {
 		return mostVoted(votes), nil
+	}
+	if before != nil && before.kernel != nil && before.kernel.Image == img {
+		return before.kernel.Bias, nil
 	}
 	d, ok := biasOfWords(img, k.records)
 	if !ok {

@@ -24,9 +24,10 @@ type binaries struct {
 	lower   bool // the kernel lies in the lower half of the address space
 }
 
-// find finds the binaries of a machine's kernel.
-func (k *scanner) find(m *machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}, machine: m, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(places(k.records))}
+// find finds the binaries of a machine's kernel. before are those of the part of the log before, nil where there are none.
+func (k *scanner) find(m *machine, before *binaries, env *input.Env) *binaries {
+	printed := places(k.records)
+	b := &binaries{modules: map[string]*target.Module{}, machine: m, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(printed)}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)
@@ -39,9 +40,9 @@ func (k *scanner) find(m *machine, env *input.Env) *binaries {
 			b.arch, b.issues = arch, issues
 		}
 		if img != nil {
-			distance, said := k.bias(img, &b.symbols)
+			distance, said := k.bias(img, &b.symbols, printed, before)
 			b.arch, b.issues = img.Arch, append(issues, said...)
-			b.kernel = linux.Placed(img, distance)
+			b.kernel = before.kernelAt(linux.Placed(img, distance))
 			break
 		}
 	}
@@ -49,8 +50,16 @@ func (k *scanner) find(m *machine, env *input.Env) *binaries {
 		b.issues = append(b.issues, kernelMissing(kernel.Release))
 	}
 	kernel.Arch = b.arch
-	k.link(b, &kernel, env)
+	k.link(b, &kernel, printed, env)
 	return b
+}
+
+// kernelAt is a kernel, as the part of the log before had it where that is the same.
+func (b *binaries) kernelAt(kernel *target.Module) *target.Module {
+	if b != nil && b.kernel != nil && b.kernel.Image == kernel.Image && b.kernel.Bias == kernel.Bias {
+		return b.kernel
+	}
+	return kernel
 }
 
 // kernelMissing says that no file is a kernel, and how to name one. release is "" where the log does not tell.
@@ -74,7 +83,7 @@ func (k *scanner) release() string {
 
 // link finds the files of the modules that reports name, and adds them where they lay in memory.
 // Modules without a file are added as bare address ranges.
-func (k *scanner) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
+func (k *scanner) link(b *binaries, kernel *linux.Kernel, printed []place, env *input.Env) {
 	resolve := func(name string) (uint64, bool) {
 		if b.kernel == nil {
 			return 0, false
@@ -82,11 +91,11 @@ func (k *scanner) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 		s, ok := b.kernel.Image.Symbols.Named(name)
 		return b.kernel.ToTarget(s.Addr), ok
 	}
-	named := k.named()
+	named, of := k.named(printed), byModule(printed)
 	for _, name := range slices.Sorted(maps.Keys(named)) { // the same log gives the same issues in the same order
 		ref := named[name]
 		if ref.Base == 0 {
-			ref.Base = k.base(kernel, ref, env, &b.symbols)
+			ref.Base = base(kernel, ref, of[name], env, &b.symbols)
 		}
 		if ref.Base == 0 {
 			continue
@@ -106,9 +115,10 @@ func (k *scanner) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 const maxLinked = 256
 
 // named are the modules that reports name.
-func (k *scanner) named() map[string]linux.Module {
+func (k *scanner) named(printed []place) map[string]linux.Module {
 	refs := map[string]linux.Module{}
-	for _, p := range places(k.records) {
+	for i := range printed {
+		p := &printed[i]
 		if _, known := refs[p.module]; known || p.module == "" || len(refs) >= maxLinked {
 			continue
 		}
@@ -122,23 +132,34 @@ func (k *scanner) named() map[string]linux.Module {
 	return refs
 }
 
+// byModule are the places in modules that have an address, by the module's name.
+func byModule(printed []place) map[string][]*place {
+	of := map[string][]*place{}
+	for i := range printed {
+		if p := &printed[i]; p.module != "" && p.hasAddr {
+			of[p.module] = append(of[p.module], p)
+		}
+	}
+	return of
+}
+
 // base finds where a module's code begins that the log does not say: by the addresses that
 // reports print with its symbols.
-func (k *scanner) base(kernel *linux.Kernel, ref linux.Module, env *input.Env, names *symbols) uint64 {
+func base(kernel *linux.Kernel, ref linux.Module, printed []*place, env *input.Env, names *symbols) uint64 {
+	if len(printed) == 0 {
+		return 0
+	}
+	ref.Base, ref.Sections = 0, nil
+	at, _ := kernel.Module(env.Files, ref, nil)
+	if at.Image == nil {
+		return 0
+	}
 	votes := map[uint64]int{}
-	var at *target.Module
-	for _, p := range places(k.records) {
-		if p.module != ref.Name || !p.hasAddr || len(votes) >= maxVotes {
-			continue
+	for _, p := range printed {
+		if len(votes) >= maxVotes {
+			break
 		}
-		if at == nil {
-			ref.Base, ref.Sections = 0, nil
-			at, _ = kernel.Module(env.Files, ref, nil)
-		}
-		if at.Image == nil {
-			return 0
-		}
-		if addr, ok := names.addressOf(at.Image, &p); ok {
+		if addr, ok := names.addressOf(at.Image, p); ok {
 			votes[p.addr-addr]++
 		}
 	}

@@ -18,6 +18,7 @@ type kernelLog struct {
 	machine *machine
 	// found are the binaries of each machine: a log has one.
 	found     map[*machine]*binaries
+	before    map[*machine]*binaries // those of the part of the log before
 	calls     calls
 	spellings spellings
 	// refused: a report's processor was not known.
@@ -27,7 +28,19 @@ type kernelLog struct {
 func newKernelLog(log *console.Log) *kernelLog {
 	k := &kernelLog{scanner: scan(log), found: map[*machine]*binaries{}}
 	k.machine, k.calls, k.spellings = processorOfAll(k.records, &k.facts), callsOf(k.records), spellingsOf(k.records)
+	if before := partBefore(log); before != nil {
+		k.before, k.refused = before.found, before.refused
+		if before.machine.known() {
+			k.machine = before.machine
+		}
+	}
 	return k
+}
+
+// partBefore is what there is to know of the part of the log before, nil where there is none.
+func partBefore(log *console.Log) *kernelLog {
+	before, _ := log.Before(logKey{}).(*kernelLog)
+	return before
 }
 
 // report makes a console's report of a record; nil where nobody knows the processor.
@@ -76,7 +89,7 @@ func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
 	}
 	b := k.found[m]
 	if b == nil {
-		b = k.find(m, env)
+		b = k.find(m, k.before[m], env)
 		k.found[m] = b
 	}
 	return b

@@ -21,6 +21,7 @@ type scanner struct {
 	facts   facts
 	under   *record // the report within which a tracer's chain stands
 	before  string  // the message before
+	begins  bool    // the log begins here, maybe within a report
 }
 
 // maxOpen bounds the callers whose reports are open at a time; a machine has as many CPUs.
@@ -28,7 +29,10 @@ const maxOpen = 4096
 
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
-	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
+	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool), begins: log.Begins()}
+	if before := partBefore(log); before != nil {
+		s.facts = before.facts
+	}
 	said := 0 // behind the last line that says something
 	var last console.Line
 	telling := 0 // the next line that tells something
@@ -288,7 +292,7 @@ func (s *scanner) beginWithin(i int, caller string, before *record) *record {
 // chain, where the log does. Behind the line that ends a report x86 shows the registers of the crash again.
 func (s *scanner) headless(i int, l console.Line) *record {
 	atPlace := isSegmented(l.Text)
-	within := len(s.records) == 0 && isEntry(l.Text)
+	within := s.begins && len(s.records) == 0 && isEntry(l.Text)
 	switch {
 	case isTraceHeader(l.Text):
 	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
