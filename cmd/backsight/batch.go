@@ -23,12 +23,13 @@ type job struct {
 	snap  *target.Snapshot
 	err   error // reading it failed
 
+	large  bool          // many threads
 	done   chan struct{} // closed when what follows is set
 	out    piece
 	warn   []target.Issue
 	stacks [][]uint32 // to be counted: numbers of their frames, by output.stacks
-	// made: there is a backtrace. incomplete: one does not reach its root, or guesses.
-	made, incomplete bool
+	// made: there is a backtrace. incomplete: one does not reach its root, or guesses. absent: none was asked for.
+	made, incomplete, absent bool
 }
 
 // batch works through a capture: one goroutine reads, several unwind, and the
@@ -42,6 +43,7 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
 	order, work := make(chan *job, 4*n), make(chan *job, 4*n)
+	s.large = make(chan struct{}, 1)
 	go s.read(ctx, path, stream, order, work)
 	for range n {
 		go func() {
@@ -56,6 +58,10 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 		j, err := s.await(ctx, order)
 		if j == nil && err == nil && s.opt.sample.given && !s.made {
 			s.progress.warn(displayName(path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
+		}
+		if j == nil && err == nil && s.absent != nil && !s.made {
+			s.absent.absent = false
+			err = s.write(s.absent)
 		}
 		if j == nil || err != nil {
 			return cmp.Or(err, s.out.flush())
@@ -111,8 +117,19 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}
+		if s.opt.choice.one && s.goesOn(snap) {
+			continue
+		}
 		s.opt.sample.choose(snap)
 		j := &job{path: path, title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
+		if err == nil && len(snap.Threads) > manyThreads {
+			j.large = true
+			select {
+			case s.large <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
 		for _, c := range []chan<- *job{order, work} {
 			select {
 			case c <- j:
@@ -126,6 +143,14 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		}
 	}
 }
+
+// goesOn tells whether a snapshot has further reports of a log of which an earlier one had some.
+func (s *session) goesOn(snap *target.Snapshot) bool {
+	return (s.format == "console" || s.format == "records") && snap != nil && len(snap.Threads) > 0 && snap.Threads[0].ID > 0
+}
+
+// manyThreads is how many threads a snapshot has that takes megabytes with its report: of those, one is worked on while the next is read.
+const manyThreads = 128
 
 // title is the heading of a capture's n-th snapshot, "" where nothing need be told apart: the name
 // of one of several captures, and the number of a snapshot behind the first.
@@ -170,6 +195,7 @@ func (s *session) process(ctx context.Context, j *job) {
 		r, err = s.report(ctx, j.snap)
 	}
 	if err != nil {
+		j.absent = errors.As(err, new(absent))
 		r = &report.Report{Issues: []target.Issue{{Text: err.Error()}}}
 	}
 	for i := range r.Threads {
@@ -199,6 +225,14 @@ func missesFile(i target.Issue) bool {
 // write writes a job's output.
 func (s *session) write(j *job) error {
 	s.done.Add(1)
+	if j.large {
+		j.large = false
+		<-s.large
+	}
+	if j.absent {
+		s.absent = cmp.Or(s.absent, j)
+		return nil
+	}
 	s.made = s.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {

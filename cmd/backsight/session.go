@@ -29,8 +29,10 @@ type session struct {
 	reader  io.Reader    // what to read instead of a file; nil: none
 	format  string       // of the current capture
 
-	done       atomic.Int64 // snapshots
-	made       bool         // a backtrace was made of the current capture
+	large      chan struct{} // has as many elements as snapshots of many threads are worked on
+	done       atomic.Int64  // snapshots
+	made       bool          // a backtrace was made of the current capture
+	absent     *job          // the capture's first that has no thread of the number that was asked for
 	incomplete bool
 }
 
@@ -108,7 +110,7 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 		captures = [][]string{{memoryAlone}}
 	}
 	for _, files := range captures {
-		s.made = false
+		s.made, s.absent = false, nil
 		err := s.capture(ctx, files)
 		var f *failure
 		switch {
