@@ -127,14 +127,14 @@ func TestNoCore(t *testing.T) {
 }
 
 // TestBombs: uploads that unpack to a thousand times their size cost the process that reads them the memory that it
-// may have, and the next core is answered.
+// may have at most, and the next core is answered. A console's text is read in portions.
 func TestBombs(t *testing.T) {
 	_, address := start(t, small(), "read")
-	for _, c := range []struct{ begin, piece string }{
-		{"boot\n", "\n"}, // a console's text
-		{`{"arch":"mips-be","threads":[{}`, ",{}"},
+	for _, c := range []struct{ begin, piece, why string }{
+		{"boot\n", "\n", "text without a crash report"},
+		{`{"arch":"mips-be","threads":[{}`, ",{}", "takes more than 96 MiB of memory"},
 	} {
-		refused(t, address, bomb(c.begin, c.piece, 512), http.StatusUnprocessableEntity, "takes more than 96 MiB of memory")
+		refused(t, address, bomb(c.begin, c.piece, 512), http.StatusUnprocessableEntity, c.why)
 		answered(t, address)
 	}
 }
