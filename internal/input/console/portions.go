@@ -24,7 +24,7 @@ const (
 	// portion is what of a larger log is looked at at a time, in bytes.
 	portion = 512 << 10
 	// maxPortion bounds a portion, and so the largest report.
-	maxPortion = 64 << 20
+	maxPortion = 16 << 20
 	// ahead is how much is known of what follows the reports that are given: a panic completes the chain of the oops before.
 	ahead = 32 << 10
 	// back is how much in front of them is read again, to know which lines repeat others or belong to an open report, maxBack the most.
