@@ -21,8 +21,8 @@ import (
 const (
 	// wholeLog is what of a log is looked at as a whole: logs that people send are smaller.
 	wholeLog = 1 << 20
-	// portion is what of a larger log is looked at at a time, in bytes.
-	portion = 512 << 10
+	// portion is what of a larger log is looked at at a time, in bytes; emptyPortion the most where those before had no report.
+	portion, emptyPortion = 512 << 10, 4 << 20
 	// maxPortion bounds a portion, and so the largest report.
 	maxPortion = 16 << 20
 	// ahead is how much is known of what follows the reports that are given: a panic completes the chain of the oops before.
@@ -38,7 +38,7 @@ type portions struct {
 	readers []Reader
 	signs   *signs // of readers
 	family  family
-	first   int    // how much is looked at at first
+	size    int    // how much is looked at next
 	text    []byte // what was read and is still needed
 	part    part   // of text
 	skip    int    // the line of text in front of which reports were given before
@@ -51,9 +51,9 @@ type portions struct {
 
 // newPortions are those of the log that from has.
 func newPortions(from io.Reader, env *input.Env, readers []Reader) *portions {
-	p := &portions{from: from, env: env, readers: readers, signs: signsOf(env, readers), first: wholeLog}
+	p := &portions{from: from, env: env, readers: readers, signs: signsOf(env, readers), size: wholeLog}
 	if len(env.RAM) > 0 { // memory completes the reports of all
-		p.first = maxPortion
+		p.size = maxPortion
 	}
 	return p
 }
@@ -71,8 +71,8 @@ func (p *portions) fill(size int) {
 	}
 }
 
-// size is how much was read.
-func (p *portions) size() int { return p.part.bytes + len(p.text) }
+// seen is how much was read.
+func (p *portions) seen() int { return p.part.bytes + len(p.text) }
 
 // found is a report, and its lines.
 type found struct {
@@ -82,23 +82,23 @@ type found struct {
 
 // next reads the next portion and adds its reports to s.
 func (p *portions) next(ctx context.Context, s *stream) error {
-	size := portion
-	if p.last == nil {
-		size = p.first
-	}
-	for refused := len(s.refused); ; size = min(4*size, maxPortion) {
+	for refused := len(s.refused); ; p.size = min(4*p.size, maxPortion) {
 		s.refused = s.refused[:refused]
-		p.fill(size)
+		p.fill(p.size)
 		log := p.log(ctx, s.ram)
 		list, of, err := p.read(ctx, log, s)
 		if err != nil {
 			return err
 		}
-		to, next := p.cut(log, list, size >= maxPortion)
+		to, next := p.cut(log, list, p.size >= maxPortion)
 		if to > p.skip || p.ended {
 			p.give(s, log, list, to)
 			p.advance(log, to, next)
-			p.family = of
+			if p.family = of; len(list) > 0 {
+				p.size = portion
+			} else {
+				p.size = max(portion, min(2*p.size, emptyPortion))
+			}
 			return nil
 		}
 	}
@@ -107,7 +107,7 @@ func (p *portions) next(ctx context.Context, s *stream) error {
 // log is the text that was read.
 func (p *portions) log(ctx context.Context, ram *input.RAM) *Log {
 	at := p.part
-	at.most = maxReports(p.size()) - p.given
+	at.most = maxReports(p.seen()) - p.given
 	if p.last != nil {
 		at.before = p.last.memo
 		at.most += p.skip // each of those lines may begin a report again
@@ -119,7 +119,7 @@ func (p *portions) log(ctx context.Context, ram *input.RAM) *Log {
 
 // read reads the reports of a portion, those in front of skip again.
 func (p *portions) read(ctx context.Context, log *Log, s *stream) (list []found, of family, err error) {
-	left := maxReports(p.size()) - p.given
+	left := maxReports(p.seen()) - p.given
 	of, err = eachReport(ctx, log, p.env, p.readers, p.family, func(r *Report, next int) (more bool) {
 		if r.Line >= p.skip {
 			if left--; left < 0 {

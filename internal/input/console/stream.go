@@ -22,7 +22,7 @@ func (s *stream) nothing() error {
 		err = &input.Error{Path: s.capture.Name, Offset: 0, Reason: Refusal("a crash report", s.foreign)}
 	}
 	if s.portions.broken != nil { // what was looked for may have stood in the rest
-		err = fmt.Errorf("%w; the capture ends at %#x: %w", err, s.portions.size(), s.portions.broken)
+		err = fmt.Errorf("%w; the capture ends at %#x: %w", err, s.portions.seen(), s.portions.broken)
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (s *stream) gather(ctx context.Context) error {
 		}
 	}
 	if s.done && s.portions.broken != nil {
-		s.broken = &input.Error{Path: s.capture.Name, Offset: int64(s.size()), Reason: "ends here", Err: s.portions.broken}
+		s.broken = &input.Error{Path: s.capture.Name, Offset: int64(s.seen()), Reason: "ends here", Err: s.portions.broken}
 	}
 	if s.finish(ctx); s.done && s.broken != nil && len(s.snaps) > 0 {
 		last := s.snaps[len(s.snaps)-1]
