@@ -23,7 +23,6 @@ type job struct {
 	snap  *target.Snapshot
 	err   error // reading it failed
 
-	large  bool          // many threads
 	done   chan struct{} // closed when what follows is set
 	out    piece
 	warn   []target.Issue
@@ -42,8 +41,11 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	n := runtime.GOMAXPROCS(0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
-	order, work := make(chan *job, 4*n), make(chan *job, 4*n)
-	s.large = make(chan struct{}, 1)
+	ahead := 4 * n
+	if s.isLog() { // a snapshot has hundreds of reports, and takes megabytes
+		ahead = 0
+	}
+	order, work := make(chan *job, ahead), make(chan *job, ahead)
 	go s.read(ctx, path, stream, order, work)
 	for range n {
 		go func() {
@@ -117,19 +119,11 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}
-		if s.opt.choice.one && s.goesOn(snap) {
-			continue
+		if s.opt.choice.one && s.isLog() && err == nil && len(snap.Threads) > 0 && snap.Threads[0].ID > 0 {
+			continue // further reports of a log
 		}
 		s.opt.sample.choose(snap)
 		j := &job{path: path, title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
-		if err == nil && len(snap.Threads) > manyThreads {
-			j.large = true
-			select {
-			case s.large <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-		}
 		for _, c := range []chan<- *job{order, work} {
 			select {
 			case c <- j:
@@ -144,13 +138,8 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 	}
 }
 
-// goesOn tells whether a snapshot has further reports of a log of which an earlier one had some.
-func (s *session) goesOn(snap *target.Snapshot) bool {
-	return (s.format == "console" || s.format == "records") && snap != nil && len(snap.Threads) > 0 && snap.Threads[0].ID > 0
-}
-
-// manyThreads is how many threads a snapshot has that takes megabytes with its report: of those, one is worked on while the next is read.
-const manyThreads = 128
+// isLog tells whether the current capture is a log, of which each snapshot has some of the reports.
+func (s *session) isLog() bool { return s.format == "console" || s.format == "records" }
 
 // title is the heading of a capture's n-th snapshot, "" where nothing need be told apart: the name
 // of one of several captures, and the number of a snapshot behind the first.
@@ -195,7 +184,7 @@ func (s *session) process(ctx context.Context, j *job) {
 		r, err = s.report(ctx, j.snap)
 	}
 	if err != nil {
-		j.absent = errors.As(err, new(absent))
+		j.absent = errors.As(err, new(*failure))
 		r = &report.Report{Issues: []target.Issue{{Text: err.Error()}}}
 	}
 	for i := range r.Threads {
@@ -225,10 +214,6 @@ func missesFile(i target.Issue) bool {
 // write writes a job's output.
 func (s *session) write(j *job) error {
 	s.done.Add(1)
-	if j.large {
-		j.large = false
-		<-s.large
-	}
 	if j.absent {
 		s.absent = cmp.Or(s.absent, j)
 		return nil

@@ -105,12 +105,7 @@ func (n *nameFlags) symbolizer() backsight.Symbolizer {
 	return backsight.Names(n.mangled || !n.readable)
 }
 
-// absent says that a snapshot has no thread of the number that was asked for. Another snapshot of the capture may have.
-type absent string
-
-func (a absent) Error() string { return string(a) }
-
-// choose leaves the threads in a snapshot that were asked for.
+// choose leaves the threads in a snapshot that were asked for. Its error is a failure: another snapshot of the capture may have them.
 func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	switch {
 	case c.by != "":
@@ -118,7 +113,7 @@ func (c *choiceFlags) choose(snap *target.Snapshot) error {
 			return t.ID == c.thread || t.Task != nil && t.Task.Goroutine != nil && t.Task.Goroutine.ID == uint64(c.thread)
 		})
 		if i < 0 {
-			return absent(fmt.Sprintf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap)))
+			return &failure{exitNone, fmt.Errorf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap))}
 		}
 		takeFault(snap, &snap.Threads[i])
 		snap.Threads = snap.Threads[i : i+1]

@@ -29,10 +29,9 @@ type session struct {
 	reader  io.Reader    // what to read instead of a file; nil: none
 	format  string       // of the current capture
 
-	large      chan struct{} // has as many elements as snapshots of many threads are worked on
-	done       atomic.Int64  // snapshots
-	made       bool          // a backtrace was made of the current capture
-	absent     *job          // the capture's first that has no thread of the number that was asked for
+	done       atomic.Int64 // snapshots
+	made       bool         // a backtrace was made of the current capture
+	absent     *job         // the capture's first that has no thread of the number that was asked for
 	incomplete bool
 }
 

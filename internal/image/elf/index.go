@@ -1,7 +1,6 @@
 package elf
 
 import (
-	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/image"
@@ -137,23 +136,22 @@ func (x *symbolIndex) best(n int, addr uint64) (best span, first int) {
 	return best, first
 }
 
-// rankAliases puts symbols that begin at one address in order, the best last, where these are many: a linker that folds equal functions
+// rankAliases puts the best of the symbols that begin at one address last, where these are many: a linker that folds equal functions
 // gives thousands of names to an empty one.
 func (x *symbolIndex) rankAliases() {
 	for from, to := 0, 0; from < len(x.entries); from = to {
 		for to = from + 1; to < len(x.entries) && x.entries[to].addr == x.entries[from].addr; {
 			to++
 		}
-		if to-from > maxAliases {
-			slices.SortFunc(x.entries[from:to], func(a, b entry) int {
-				switch s, o := x.span(a.ref), x.span(b.ref); {
-				case x.beats(&s, &o):
-					return 1
-				case x.beats(&o, &s):
-					return -1
-				}
-				return 0
-			})
+		if to-from <= maxAliases {
+			continue
+		}
+		best, last := x.span(x.entries[to-1].ref), &x.entries[to-1]
+		for i := from; i < to; i++ {
+			if s := x.span(x.entries[i].ref); x.beats(&s, &best) {
+				best = s
+				*last, x.entries[i] = x.entries[i], *last
+			}
 		}
 	}
 }
