@@ -27,7 +27,8 @@ type job struct {
 	out    piece
 	warn   []target.Issue
 	stacks [][]uint32 // to be counted: numbers of their frames, by output.stacks
-	// made: there is a backtrace. incomplete: one does not reach its root, or guesses. absent: none was asked for.
+	// made: there is a backtrace. incomplete: one does not reach its root, or guesses. absent: the snapshot lacks the thread that was
+	// asked for.
 	made, incomplete, absent bool
 }
 

@@ -89,8 +89,9 @@ func (s *Stacks) Find(dst []uint32, frames iter.Seq[*unwind.Frame]) []uint32 {
 	return dst
 }
 
-// Learn is the number of a frame; numbers begin at 1. A guess is marked by a "?" behind its name. byPlace: Find gives this number for all frames at the same place, because
-// a binary's names are the same at all times. What a capture lists, and what a program makes while it runs, may have other names later.
+// Learn is the number of a frame; numbers begin at 1. A guess is marked by a "?" behind its name. byPlace: Find gives this number
+// for all frames at the same place, because a binary's names are the same at all times. What a capture lists, and what a program
+// makes while it runs, may have other names later.
 func (s *Stacks) Learn(f *report.Frame, byPlace bool) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

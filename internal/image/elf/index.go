@@ -62,11 +62,7 @@ func (t *symtab) span(n, i int) (span, bool) {
 		return span{}, false
 	}
 	addr, _ := t.code(&s)
-	end := addr + s.size
-	if end < addr {
-		end = ^uint64(0)
-	}
-	return span{addr: addr, end: end, ref: uint32(n)<<refShift | uint32(i), rank: rank(&s), sized: s.size != 0}, true
+	return span{addr: addr, end: s.endFrom(addr), ref: uint32(n)<<refShift | uint32(i), rank: rank(&s), sized: s.size != 0}, true
 }
 
 // rank orders the symbols of one address by how well they name it: symbols with a size

@@ -18,10 +18,7 @@ func newEntry(s *span) entry {
 // end is where the symbol of an entry ends.
 func (x *symbolIndex) end(e *entry) uint64 {
 	s := x.tables[e.ref>>refShift].at(int(e.ref & refMask))
-	if end := e.addr + s.size; end >= e.addr {
-		return end
-	}
-	return ^uint64(0)
+	return s.endFrom(e.addr)
 }
 
 // nest turns sizes into outer. Whoever looks for what covers an address need look at no symbol between an entry that has ended and its

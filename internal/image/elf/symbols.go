@@ -78,10 +78,7 @@ func (all *symbols) FunctionAt(addr uint64) (lo, hi uint64, mode cpu.Mode, ok bo
 		return 0, 0, 0, false
 	}
 	lo, mode = t.code(&s)
-	if hi = lo + s.size; hi < lo {
-		hi = ^uint64(0)
-	}
-	return lo, hi, mode, addr-lo < s.size
+	return lo, s.endFrom(lo), mode, addr-lo < s.size
 }
 
 // covering finds the function symbol that covers addr: without the index at first. Who asks for all functions of an image

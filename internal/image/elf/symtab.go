@@ -33,6 +33,14 @@ type sym struct {
 func (s *sym) typ() uint8  { return s.info & 0xf }
 func (s *sym) bind() uint8 { return s.info >> 4 }
 
+// endFrom is where a symbol at an address ends: a size that goes beyond the last address ends there.
+func (s *sym) endFrom(addr uint64) uint64 {
+	if end := addr + s.size; end >= addr {
+		return end
+	}
+	return ^uint64(0)
+}
+
 func (t *symtab) len() int {
 	if t.f == nil {
 		return 0
