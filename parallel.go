@@ -86,7 +86,25 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	if n < 0 {
 		n = len(out)
 	}
+	u.forget(snap, n)
 	return n, cmp.Or(err, ctx.Err())
+}
+
+// forgetImagesEvery is after how many samples of a profile the pages of its binaries are given back: each sample interrupts code where
+// none did before, and what says how to unwind there takes 64 kB.
+const forgetImagesEvery = 2048
+
+// forget gives back the pages of the binaries of a profile's snapshot, of which n samples were walked, when it is time.
+func (u *Unwinder) forget(snap *target.Snapshot, n int) {
+	if !snap.Sampled || u.sampled.Add(int64(n)) < forgetImagesEvery {
+		return
+	}
+	u.sampled.Store(0)
+	for _, m := range snap.Modules {
+		if m.Image != nil {
+			m.Image.Files.Forget()
+		}
+	}
 }
 
 // round is a batch of threads while they are walked: what each spent stands beside its backtrace.

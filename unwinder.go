@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/internal/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
@@ -42,6 +43,7 @@ type Unwinder struct {
 	sizes   bool
 	// idle are walkers of snapshots, sampling those of profiles.
 	idle, sampling walkers
+	sampled        atomic.Int64 // samples since the pages of binaries were given back
 }
 
 // NewUnwinder returns an Unwinder. The error names a source that finds neither rules nor callers: those of DefaultSources do.

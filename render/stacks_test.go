@@ -3,24 +3,33 @@
 package render_test
 
 import (
-	"slices"
+	"context"
+	"errors"
+	"iter"
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/display"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 	"github.com/google/pprof/profile"
 )
 
 // count counts the stacks of a report's threads, whose frames are told apart by their names, too.
-func count(s *display.Stacks, r *report.Report) {
+func count(t *testing.T, s *display.Stacks, r *report.Report) {
 	for i := range r.Threads {
 		var numbers []uint32
 		for k := range r.Threads[i].Frames {
 			numbers = append(numbers, s.Learn(&r.Threads[i].Frames[k], false))
 		}
 		s.Count(r.Snapshot, numbers)
+	}
+	if err := s.Settle(t.Context(), nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -30,7 +39,7 @@ func counted(t *testing.T) *display.Stacks {
 	other := sample(t)
 	other.Threads[0].Frames[0].Function = "a;b\x1b"
 	for _, r := range []*report.Report{sample(t), {}, sample(t), other} {
-		count(&s, r)
+		count(t, &s, r)
 	}
 	return &s
 }
@@ -53,8 +62,8 @@ func TestFolded(t *testing.T) {
 // TestPprof: the profile has each name once, and its one sample is what was counted.
 func TestPprof(t *testing.T) {
 	var s display.Stacks
-	count(&s, sample(t))
-	count(&s, sample(t))
+	count(t, &s, sample(t))
+	count(t, &s, sample(t))
 	b, err := s.AppendPprof(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +102,74 @@ func TestFlame(t *testing.T) {
 	}
 }
 
-// TestNumbers: a frame is named when its place comes first; a place's number is found again, but not that of a frame that waits, a
-// guess, or a name that a capture lists.
+// namesOnce are names of places, each of which may be asked for once, and only when all were told of.
+type namesOnce struct {
+	t     *testing.T
+	named map[uint64]string
+	told  map[uint64]bool
+}
+
+func (n *namesOnce) Prepare(_ context.Context, places iter.Seq2[*target.Module, uint64]) error {
+	for _, addr := range places {
+		n.told[addr] = true
+	}
+	return nil
+}
+
+func (n *namesOnce) Lookup(_ *target.Module, addr uint64) symbol.Location {
+	if !n.told[addr] {
+		n.t.Errorf("%#x is asked for again, or without Prepare", addr)
+	}
+	delete(n.told, addr)
+	return symbol.Location{Function: n.named[addr]}
+}
+
+// TestNumbers: places in a binary have numbers before they have names, each is looked up once, and names, not places, make stacks
+// different.
 func TestNumbers(t *testing.T) {
 	var s display.Stacks
+	m := target.NewModule("/lib/a.so", image.New(image.Header{Arch: x86.Archs()[0]}, nil), 0x10000)
+	names := &namesOnce{t, map[uint64]string{0x10: "leaf", 0x14: "leaf", 0x20: "main", 0x24: "main"}, map[uint64]bool{}}
+	stack := func(pcs ...uint64) {
+		var frames []unwind.Frame
+		for i, pc := range pcs {
+			frames = append(frames, unwind.Frame{PC: 0x10000 + pc, CallSite: 0x10000 + pc, Module: m, Exact: i == 0, Trust: unwind.Certain})
+		}
+		s.Count(&target.Snapshot{}, s.Find(nil, byPlace(frames, true)))
+	}
+	stack(0x10, 0x20)
+	stack(0x14, 0x20)
+	stack(0x24, 0x20)
+	for range 2 {
+		if err := s.Settle(t.Context(), names); err != nil {
+			t.Error(err)
+		}
+		stack(0x10, 0x20)
+	}
+	var got strings.Builder
+	if err := s.WriteFolded(&got); err != nil || got.String() != "main;leaf 3\nmain;main 1\n" {
+		t.Errorf("%v, %q", err, got.String())
+	}
+}
+
+// byPlace are frames whose places tell their names, or not.
+func byPlace(frames []unwind.Frame, tells bool) iter.Seq2[*unwind.Frame, bool] {
+	return func(yield func(*unwind.Frame, bool) bool) {
+		for i := range frames {
+			if !yield(&frames[i], tells) {
+				return
+			}
+		}
+	}
+}
+
+// TestLearnt: without a binary, a frame is named when its place comes first; the place's number is found again, but not that of a frame
+// that waits, a guess, or a name that a capture lists.
+func TestLearnt(t *testing.T) {
+	var s display.Stacks
 	f := sample(t).Threads[0].Frames[1]
-	find := func(f unwind.Frame) uint32 { return s.Find(nil, slices.Values([]*unwind.Frame{&f}))[0] }
+	f.Module.Image = nil
+	find := func(f unwind.Frame) uint32 { return s.Find(nil, byPlace([]unwind.Frame{f}, true))[0] }
 	if n := find(*f.Frame); n != 0 {
 		t.Errorf("%d before anything was learnt", n)
 	}
@@ -110,13 +181,16 @@ func TestNumbers(t *testing.T) {
 	if again := s.Learn(&f, true); n == 0 || n == listed || again != n || find(*f.Frame) != n {
 		t.Errorf("%d, then %d, found %d", n, again, find(*f.Frame))
 	}
+	if n := s.Find(nil, byPlace([]unwind.Frame{*f.Frame}, false))[0]; n != 0 {
+		t.Errorf("%d: its place does not tell its name", n)
+	}
 	other := *f.Frame
 	if other.Exact = !other.Exact; find(other) != 0 {
 		t.Error("a frame that was interrupted there has another place's name")
 	}
 	s.Count(sample(t).Snapshot, []uint32{n, listed}, nil, []uint32{listed, n})
 	var got strings.Builder
-	if err := s.WriteFolded(&got); err != nil || got.String() != "firmware.elf;mybacktrace;leaf;mybacktrace;leaf 2\n" {
+	if err := errors.Join(s.Settle(t.Context(), nil), s.WriteFolded(&got)); err != nil || got.String() != "firmware.elf;mybacktrace;leaf;mybacktrace;leaf 2\n" {
 		t.Errorf("%v, %q: names, not places, make stacks different; none is empty", err, got.String())
 	}
 }

@@ -64,12 +64,12 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 		}
 		if j == nil && err == nil && s.absent != nil && !s.made {
 			s.absent.absent = false
-			err = s.write(s.absent)
+			err = s.write(ctx, s.absent)
 		}
 		if j == nil || err != nil {
 			return cmp.Or(err, s.out.flush())
 		}
-		if err := s.write(j); err != nil {
+		if err := s.write(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func missesFile(i target.Issue) bool {
 }
 
 // write writes a job's output.
-func (s *session) write(j *job) error {
+func (s *session) write(ctx context.Context, j *job) error {
 	s.done.Add(1)
 	if j.absent {
 		s.absent = cmp.Or(s.absent, j)
@@ -228,7 +228,7 @@ func (s *session) write(j *job) error {
 		s.progress.warn("--sysroot DIR says where a copy of that machine's files is")
 	}
 	if j.stacks != nil {
-		s.out.stacks.Count(j.snap, j.stacks...)
+		s.count(ctx, j)
 		return nil
 	}
 	if j.out == nil {

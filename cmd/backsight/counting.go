@@ -10,8 +10,7 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// number walks a job's snapshot and makes numbers of its stacks, to be counted. A recording has a hundred thousand stacks and ten
-// thousand places: a place is named when it comes first.
+// number walks a job's snapshot and makes numbers of its stacks, to be counted.
 func (s *session) number(ctx context.Context, j *job) {
 	var traces []backsight.Backtrace
 	err := j.err
@@ -31,26 +30,27 @@ func (s *session) number(ctx context.Context, j *job) {
 	for i := range traces {
 		t, n := &traces[i], len(traces[i].Frames)
 		j.stacks[i], numbers = numbers[:n:n], numbers[n:]
-		for k := range t.Frames {
-			if !byPlace(t, k) {
-				j.stacks[i][k] = 0
-			}
-		}
 		guessed := slices.ContainsFunc(t.Frames, func(f unwind.Frame) bool { return f.Trust == unwind.Guess })
 		j.made, j.incomplete = j.made || n > 0, j.incomplete || guessed || t.Stop.Reason != unwind.StopRoot
 	}
 	issues := s.learn(ctx, j, traces)
+	if !s.namedLater(j.snap) {
+		if err := s.out.stacks.Name(ctx, s.names); err != nil {
+			issues = append(issues, target.Issue{Text: "names: " + err.Error()})
+		}
+	}
 	for i := range traces {
 		j.stacks[i] = unfolded(j.stacks[i], traces[i].Repeats)
 	}
 	j.warns(append(issues, s.unused(j.snap)...))
 }
 
-func eachFrame(traces []backsight.Backtrace) iter.Seq[*unwind.Frame] {
-	return func(yield func(*unwind.Frame) bool) {
+// eachFrame are the frames of backtraces, and whether their places tell their names.
+func eachFrame(traces []backsight.Backtrace) iter.Seq2[*unwind.Frame, bool] {
+	return func(yield func(*unwind.Frame, bool) bool) {
 		for i := range traces {
 			for k := range traces[i].Frames {
-				if !yield(&traces[i].Frames[k]) {
+				if !yield(&traces[i].Frames[k], byPlace(&traces[i], k)) {
 					return
 				}
 			}
@@ -58,7 +58,25 @@ func eachFrame(traces []backsight.Backtrace) iter.Seq[*unwind.Frame] {
 	}
 }
 
-// learn names the frames without a number, whose place came up for the first time or does not tell their name, and numbers them.
+// count takes a job's stacks.
+func (s *session) count(ctx context.Context, j *job) {
+	if s.out.stacks.Count(j.snap, j.stacks...) {
+		s.settle(ctx)
+	}
+}
+
+// settle counts the stacks that were taken.
+func (s *session) settle(ctx context.Context) {
+	if err := s.out.stacks.Settle(ctx, s.names); err != nil {
+		s.progress.warn("names: " + err.Error())
+	}
+}
+
+// namedLater tells whether the places in a snapshot are named when all have come: debug information is read in one direction, and a
+// recording has ten thousand places. Of what runs, or is in memory alone, names may not be there any more.
+func (s *session) namedLater(snap *target.Snapshot) bool { return snap.Sampled && s.reader == nil }
+
+// learn names the frames without a number, whose place has no binary or does not tell their name, and numbers them.
 func (s *session) learn(ctx context.Context, j *job, traces []backsight.Backtrace) []target.Issue {
 	var some []backsight.Backtrace
 	var at []*uint32

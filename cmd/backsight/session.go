@@ -24,10 +24,11 @@ type session struct {
 	progress *progress
 
 	lib     *backsight.Session
-	files   *input.Files // of lib
-	several bool         // captures
-	reader  io.Reader    // what to read instead of a file; nil: none
-	format  string       // of the current capture
+	names   backsight.Symbolizer // nil: none are wanted
+	files   *input.Files         // of lib
+	several bool                 // captures
+	reader  io.Reader            // what to read instead of a file; nil: none
+	format  string               // of the current capture
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -70,12 +71,12 @@ func (s *session) prepare(ctx context.Context, captures []string) (err error) {
 func (s *session) config(sources []backsight.Source) backsight.Config {
 	o := s.opt
 	env := o.memory.env(s.files)
-	names := o.names.symbolizer()
+	s.names = o.names.symbolizer()
 	return backsight.Config{
 		RAM: env.RAM, Regs: env.Regs,
 		Unwind: backsight.Options{Sources: sources, MaxFrames: o.walk.limit(o.format), TableDir: o.walk.tableDir, StackSizes: o.style.StackUsage,
 			Warn: func(err error) { s.progress.warn(err.Error()) }},
-		Explain: o.walk.explain || o.format == "html", SystemThreads: !o.goroutines, Names: names, Nameless: names == nil,
+		Explain: o.walk.explain || o.format == "html", SystemThreads: !o.goroutines, Names: s.names, Nameless: s.names == nil,
 		Variables: o.show.variables(), Choose: o.choice.choose,
 		Unsigned: o.sample.given || !slices.Contains([]string{"json", "jsonl", "signature"}, o.format),
 	}
@@ -164,6 +165,9 @@ func (s *session) capture(ctx context.Context, files []string) error {
 	}
 	if err := work(ctx, path, stream); err != nil {
 		return err // a worker may still read the capture: it stays open
+	}
+	if s.out.stacks != nil {
+		s.settle(ctx)
 	}
 	if err := stream.Close(); err != nil {
 		s.progress.warn(path + ": " + err.Error())

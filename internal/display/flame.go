@@ -50,17 +50,17 @@ func appendFlameTail(dst []byte) []byte {
 // addTo adds a stack below a node.
 func (s *Stacks) addTo(n *flameNode, st *stack) {
 	n.count += st.count
-	if st.program != "" {
-		n = n.call(st.program, "", st.count)
+	if program := s.texts.list[st.program]; program != "" {
+		n = n.call(program, "", st.count)
 	}
 	depth := 0
 	for _, f := range s.of(st) {
-		for i := range f.places {
+		for _, at := range s.parts[f.first:f.end] {
 			if depth++; depth == maxFlameDepth {
 				n.call("…", "", st.count)
 				return
 			}
-			n = n.call(f.places[i].name, f.places[i].module.name, st.count)
+			n = n.call(at.name, at.module.name, st.count)
 		}
 	}
 }

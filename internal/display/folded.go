@@ -3,6 +3,7 @@ package display
 import (
 	"encoding/hex"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,14 +19,14 @@ func (s *Stacks) WriteFolded(w io.Writer) (err error) {
 	var line []byte
 	for k := range s.list {
 		st := &s.list[k]
-		if line = line[:0]; st.program != "" {
-			line = append(append(line, st.program...), ';')
+		if line = line[:0]; s.texts.list[st.program] != "" {
+			line = append(append(line, s.texts.list[st.program]...), ';')
 		}
 		for i, f := range s.of(st) {
 			if i > 0 {
 				line = append(line, ';')
 			}
-			line = append(line, f.text...)
+			line = append(line, s.texts.list[f.text]...)
 		}
 		line = append(strconv.AppendInt(append(line, ' '), int64(st.count), 10), '\n')
 		if _, err = w.Write(line); err != nil {
@@ -35,19 +36,15 @@ func (s *Stacks) WriteFolded(w io.Writer) (err error) {
 	return nil
 }
 
-// newStackFrame makes what stacks have of a frame.
-func newStackFrame(f *report.Frame, addr uint64, module *stackModule) stackFrame {
-	out := stackFrame{places: []stackPlace{{foldedName(functionName(f)), f.File, f.Line, addr, module}}}
-	for k := len(f.Inlines) - 1; k >= 0; k-- {
-		in := &f.Inlines[k]
-		out.places = append(out.places, stackPlace{foldedName(typeset.OrUnknown(in.Function)), in.File, in.Line, addr, module})
+// appendPlaces appends what stacks have of a frame, and returns the names together.
+func appendPlaces(dst []stackPlace, f *report.Frame, addr uint64, module *stackModule) (places []stackPlace, text string) {
+	names := []string{foldedName(functionName(f))}
+	dst = append(dst, stackPlace{names[0], f.File, f.Line, addr, module})
+	for _, in := range slices.Backward(f.Inlines) {
+		name := foldedName(typeset.OrUnknown(in.Function))
+		dst, names = append(dst, stackPlace{name, in.File, in.Line, addr, module}), append(names, name)
 	}
-	names := make([]string, len(out.places))
-	for i := range out.places {
-		names[i] = out.places[i].name
-	}
-	out.text = strings.Join(names, ";")
-	return out
+	return dst, strings.Join(names, ";")
 }
 
 // functionName is a frame's function without the offset, so that stacks which differ in offsets

@@ -19,7 +19,8 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 		st := &s.list[i]
 		sample := &pprof.Sample{Value: []int64{int64(st.count)}}
 		for _, n := range slices.Backward(s.called[st.first:st.end]) { // innermost first
-			for _, at := range slices.Backward(s.frames[n-1].places) {
+			f := &s.frames[n-1]
+			for _, at := range slices.Backward(s.parts[f.first:f.end]) {
 				sample.Location = append(sample.Location, p.location(at))
 			}
 		}

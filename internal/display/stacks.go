@@ -1,6 +1,7 @@
 package display
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/maphash"
 	"iter"
@@ -9,60 +10,97 @@ import (
 
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
 // Stacks counts equal stacks over many captures, for flame graphs and for pprof. The zero value is empty. Memory is taken for
-// each different stack and each different frame only. Find, Learn and Count are safe for concurrent use.
+// each different stack and each different frame only. Most frames are told by their places, of which a recording of a hundred
+// thousand stacks has some ten thousand; Name names those that are new. It is safe for concurrent use.
 //
-//	frames ─► Find ─► numbers ─────────────────────► Count
-//	            └► new places ─► named ─► Learn ─► numbers ┘
+//	frames ─► Find ─► numbers ─► Count ──────► Settle ─► different stacks
+//	            └► new places ─► Name ─► named ──┘
 type Stacks struct {
+	naming  sync.Mutex // held while places are named
 	mu      sync.RWMutex
+	places  map[*target.Module]*modulePlaces
+	others  map[namedKey]uint32 // frames whose place does not tell their name
+	frames  []stackFrame
+	parts   []stackPlace // of all frames
+	unnamed unnamedFrames
+	waiting []uint32 // stacks that Settle is to count: the number of the program's text, that of frames, and their numbers, innermost first
+
 	known   map[uint64]uint32 // the last of list that has a hash, counted from 1
 	list    []stack
 	called  []uint32 // the frames of all stacks, by their numbers
-	frames  []stackFrame
-	places  map[frameKey]uint32
-	others  map[namedKey]uint32 // frames whose place does not tell their name
-	modules map[*target.Module]*stackModule
-	equal   map[stackModule]*stackModule // one for all that are alike
-	texts   map[string]uint32
+	modules map[stackModule]*stackModule
+	texts   texts
 	seed    maphash.Seed
 	key     []byte // the numbers of the program's and the frames' texts
 }
 
+// texts are different texts, and their numbers.
+type texts struct {
+	list    []string
+	numbers map[string]uint32
+}
+
+// number is that of a text: equal ones have the same.
+func (t *texts) number(text string) uint32 {
+	n, ok := t.numbers[text]
+	if !ok {
+		n = uint32(len(t.list))
+		t.numbers[text], t.list = n, append(t.list, text)
+	}
+	return n
+}
+
 // stack is the stack that several threads have in common: the program's name, and the frames,
-// outermost first, those in Stacks.called from first to before end. A profile has some ten thousand, so that
-// there is no pointer in it but the name's.
+// outermost first, those in Stacks.called from first to before end.
 type stack struct {
-	program    string
+	program    uint32 // number of the text
+	before     uint32 // one of the same hash, counted from 1; 0: none
 	first, end int
 	count      int
-	before     uint32 // one of the same hash, counted from 1; 0: none
 }
 
-// frameKey is where a frame calls, which tells what is inlined there. A frame without a name that waits is named by its return
-// address, a frame that was interrupted there by the address itself.
-type frameKey struct {
-	module       *target.Module
-	addr         uint64
-	guess, exact bool
+// modulePlaces are the numbers of a module's places, by kindOf.
+type modulePlaces struct {
+	module  *stackModule
+	numbers [4]map[uint64]uint32
 }
 
-func keyOf(f *unwind.Frame) frameKey { return frameKey{f.Module, f.CallSite, guessed(f), f.Exact} }
+// kindOf is what, beside the address, tells the name of a frame in a module. A frame without a name that waits is named by its return
+// address, a frame that was interrupted there by the address itself; a guess has a mark.
+func kindOf(f *unwind.Frame) (kind int) {
+	if guessed(f) {
+		kind = 1
+	}
+	if f.Exact {
+		kind |= 2
+	}
+	return kind
+}
 
+// namedKey is a frame whose name its place does not tell.
 type namedKey struct {
-	frameKey
-	name string
+	module *target.Module
+	addr   uint64
+	kind   int
+	name   string
 }
 
-// stackFrame is a frame with what was inlined there, outermost first.
+// unnamedFrames are the first frames at places, and the places' numbers.
+type unnamedFrames struct {
+	numbers []uint32
+	frames  []unwind.Frame
+}
+
+// stackFrame is a frame: its number is its place in the list, counted from 1.
 type stackFrame struct {
-	places []stackPlace
-	text   string // the names, as folded stacks have them
-	number uint32 // of the text
+	first, end uint32 // of Stacks.parts: what was inlined there, outermost first
+	text       uint32 // the number of the names, as folded stacks have them
 }
 
 // stackPlace is a function, or an inlined function; a module and an offset where the function has
@@ -79,49 +117,107 @@ type stackModule struct {
 	lo, hi        uint64
 }
 
-// Find appends the numbers that Learn gave to the places of frames; 0 where Learn was not told of the place.
-func (s *Stacks) Find(dst []uint32, frames iter.Seq[*unwind.Frame]) []uint32 {
+// Find appends the numbers of frames by their places; numbers begin at 1. byPlace tells of a frame whether its place tells its name,
+// because a binary's names are the same at all times; what a capture lists, and what a program makes while it runs, may have other
+// names later. The number of such a frame is 0, and so is that of a place without a binary of which Learn was not told.
+func (s *Stacks) Find(dst []uint32, frames iter.Seq2[*unwind.Frame, bool]) []uint32 {
+	first, unknown := len(dst), false
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for f := range frames {
-		dst = append(dst, s.places[keyOf(f)])
+	var last *target.Module // most frames call within their module
+	var places *modulePlaces
+	for f, byPlace := range frames {
+		n := uint32(0)
+		if byPlace {
+			if f.Module != last {
+				last, places = f.Module, s.places[f.Module]
+			}
+			if places != nil {
+				n = places.numbers[kindOf(f)][f.CallSite]
+			}
+			unknown = unknown || n == 0 && f.Module.Image != nil
+		}
+		dst = append(dst, n)
+	}
+	s.mu.RUnlock()
+	if unknown {
+		s.enter(dst[first:], frames)
 	}
 	return dst
 }
 
-// Learn is the number of a frame; numbers begin at 1. A guess is marked by a "?" behind its name. byPlace: Find gives this number
-// for all frames at the same place, because a binary's names are the same at all times. What a capture lists, and what a program
-// makes while it runs, may have other names later.
+// enter gives numbers to places in binaries that have none.
+func (s *Stacks) enter(numbers []uint32, frames iter.Seq2[*unwind.Frame, bool]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := 0
+	for f, byPlace := range frames {
+		if numbers[i] == 0 && byPlace && f.Module.Image != nil {
+			at := s.placesOf(f)
+			n := at[f.CallSite]
+			if n == 0 {
+				s.frames = append(s.frames, stackFrame{})
+				n = uint32(len(s.frames))
+				at[f.CallSite] = n
+				s.unnamed.numbers, s.unnamed.frames = append(s.unnamed.numbers, n), append(s.unnamed.frames, *f)
+			}
+			numbers[i] = n
+		}
+		i++
+	}
+}
+
+// placesOf are the numbers of the places of a frame's module and kind, by address.
+func (s *Stacks) placesOf(f *unwind.Frame) map[uint64]uint32 {
+	s.begin()
+	p := s.places[f.Module]
+	if p == nil {
+		p = &modulePlaces{module: s.module(f.Module)}
+		s.places[f.Module] = p
+	}
+	at := &p.numbers[kindOf(f)]
+	if *at == nil {
+		*at = map[uint64]uint32{}
+	}
+	return *at
+}
+
+// Learn is the number of a frame whose place Find does not know, byPlace as for Find. A guess is marked by a "?" behind its name.
 func (s *Stacks) Learn(f *report.Frame, byPlace bool) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
-	key := namedKey{keyOf(f.Frame), f.Function}
+	if byPlace {
+		at := s.placesOf(f.Frame)
+		if at[f.CallSite] == 0 {
+			at[f.CallSite] = s.add(f, f.CallSite)
+		}
+		return at[f.CallSite]
+	}
+	key := namedKey{f.Module, f.CallSite, kindOf(f.Frame), f.Function}
 	if f.Module == nil && f.Function == "" { // all of these have one text
 		key.addr = 0
 	}
 	n := s.others[key]
-	if byPlace {
-		n = s.places[key.frameKey]
-	}
-	if n != 0 {
-		return n
-	}
-	n = s.add(f, key.addr)
-	if byPlace {
-		s.places[key.frameKey] = n
-	} else {
+	if n == 0 {
+		n = s.add(f, key.addr)
 		s.others[key] = n
 	}
 	return n
 }
 
-// add adds a frame, whose number is its place in the list, counted from 1.
+// add adds a frame with its name, and returns its number.
 func (s *Stacks) add(f *report.Frame, addr uint64) uint32 {
-	made := newStackFrame(f, addr, s.module(f.Module))
-	made.number = s.number(made.text)
-	s.frames = append(s.frames, made)
+	s.frames = append(s.frames, stackFrame{})
+	s.name(uint32(len(s.frames)), f, addr)
 	return uint32(len(s.frames))
+}
+
+// name gives a frame its names.
+func (s *Stacks) name(number uint32, f *report.Frame, addr uint64) {
+	first := len(s.parts)
+	var text string
+	s.parts, text = appendPlaces(s.parts, f, addr, s.module(f.Module))
+	s.frames[number-1] = stackFrame{uint32(first), uint32(len(s.parts)), s.texts.number(text)}
 }
 
 // begin makes the maps of a value that is empty.
@@ -129,27 +225,93 @@ func (s *Stacks) begin() {
 	if s.known != nil {
 		return
 	}
-	s.known, s.texts, s.seed = map[uint64]uint32{}, map[string]uint32{}, maphash.MakeSeed()
-	s.places, s.others = map[frameKey]uint32{}, map[namedKey]uint32{}
-	s.modules, s.equal = map[*target.Module]*stackModule{}, map[stackModule]*stackModule{}
+	s.known, s.texts.numbers, s.seed = map[uint64]uint32{}, map[string]uint32{}, maphash.MakeSeed()
+	s.places, s.others = map[*target.Module]*modulePlaces{}, map[namedKey]uint32{}
+	s.modules = map[stackModule]*stackModule{}
 }
 
-// Count counts stacks of a snapshot: the numbers of their frames, innermost first. A stack without frames is not counted.
-func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
-	program := foldedName(typeset.ProgramName(snap))
+// Count takes stacks of a snapshot, for Settle to count: the numbers of their frames, innermost first. A stack without frames is not
+// counted. Count tells whether enough of them wait.
+func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) (enough bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.begin()
+	program := s.texts.number(foldedName(typeset.ProgramName(snap)))
 	for _, stack := range stacks {
 		if len(stack) > 0 {
-			s.count(program, stack)
+			s.waiting = append(append(s.waiting, program, uint32(len(stack))), stack...)
+		}
+	}
+	return len(s.waiting) >= maxWaiting
+}
+
+// maxWaiting is how many numbers of stacks wait for their names: 4 MB of them. A recording of 300 MB has fewer.
+const maxWaiting = 1 << 20
+
+// Names says what is at image addresses of modules: the part of backsight.Symbolizer that names places.
+type Names interface {
+	Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error
+	Lookup(m *target.Module, addr uint64) symbol.Location
+}
+
+// Name looks up the places that have no names; names may be nil. The error is Prepare's. Once ctx has ended, places stay without names.
+func (s *Stacks) Name(ctx context.Context, names Names) (err error) {
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	s.mu.Lock()
+	all := s.unnamed
+	s.unnamed = unnamedFrames{}
+	s.mu.Unlock()
+	if names != nil && len(all.frames) > 0 {
+		err = names.Prepare(ctx, all.places())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range all.frames {
+		f, l := report.Frame{Frame: &all.frames[i]}, symbol.Location{}
+		if names != nil && ctx.Err() == nil {
+			l = names.Lookup(f.Module, imageAddr(f.Frame))
+		}
+		f.Location = &l
+		s.name(all.numbers[i], &f, f.CallSite)
+	}
+	return err
+}
+
+// places are what the names of frames are looked up by.
+func (u *unnamedFrames) places() iter.Seq2[*target.Module, uint64] {
+	return func(yield func(*target.Module, uint64) bool) {
+		for i := range u.frames {
+			if !yield(u.frames[i].Module, imageAddr(&u.frames[i])) {
+				return
+			}
 		}
 	}
 }
 
-func (s *Stacks) count(program string, numbers []uint32) {
-	s.key = binary.LittleEndian.AppendUint32(s.key[:0], s.number(program))
+// imageAddr is where a frame is in its module's image.
+func imageAddr(f *unwind.Frame) uint64 {
+	return f.Module.ToImage(f.CallSite) & f.Module.Image.Arch.AddrMask()
+}
+
+// Settle counts the stacks that wait, with Name before.
+func (s *Stacks) Settle(ctx context.Context, names Names) error {
+	err := s.Name(ctx, names)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for rest := s.waiting; len(rest) > 0; {
+		program, end := rest[0], 2+rest[1]
+		s.count(program, rest[2:end])
+		rest = rest[end:]
+	}
+	s.waiting = s.waiting[:0]
+	return err
+}
+
+func (s *Stacks) count(program uint32, numbers []uint32) {
+	s.key = binary.LittleEndian.AppendUint32(s.key[:0], program)
 	for _, n := range slices.Backward(numbers) {
-		s.key = binary.LittleEndian.AppendUint32(s.key, s.frames[n-1].number)
+		s.key = binary.LittleEndian.AppendUint32(s.key, s.frames[n-1].text)
 	}
 	hash := maphash.Bytes(s.seed, s.key)
 	for n := s.known[hash]; n > 0; n = s.list[n-1].before {
@@ -161,7 +323,7 @@ func (s *Stacks) count(program string, numbers []uint32) {
 	first := len(s.called)
 	s.called = append(s.called, numbers...)
 	slices.Reverse(s.called[first:])
-	s.list = append(s.list, stack{program, first, len(s.called), 1, s.known[hash]})
+	s.list = append(s.list, stack{program, s.known[hash], first, len(s.called), 1})
 	s.known[hash] = uint32(len(s.list))
 }
 
@@ -171,7 +333,7 @@ func (s *Stacks) reads(st *stack, numbers []uint32) bool {
 		return false
 	}
 	for i, n := range s.called[st.first:st.end] {
-		if s.frames[n-1].number != s.frames[numbers[len(numbers)-1-i]-1].number {
+		if s.frames[n-1].text != s.frames[numbers[len(numbers)-1-i]-1].text {
 			return false
 		}
 	}
@@ -189,26 +351,16 @@ func (s *Stacks) of(st *stack) iter.Seq2[int, *stackFrame] {
 	}
 }
 
-// number is that of a text: equal ones have the same.
-func (s *Stacks) number(text string) uint32 {
-	n, ok := s.texts[text]
-	if !ok {
-		n = uint32(len(s.texts))
-		s.texts[text] = n
-	}
-	return n
-}
-
-// module is what stacks have of a module; nothing for nil.
+// module is what stacks have of a module; nothing for nil. One stands for all that are alike.
 func (s *Stacks) module(m *target.Module) *stackModule {
-	out := s.modules[m]
+	if p := s.places[m]; p != nil {
+		return p.module
+	}
+	made := moduleOf(m)
+	out := s.modules[made]
 	if out == nil {
-		made := moduleOf(m)
-		if out = s.equal[made]; out == nil {
-			out = &made
-			s.equal[made] = out
-		}
-		s.modules[m] = out
+		out = &made
+		s.modules[made] = out
 	}
 	return out
 }
