@@ -65,6 +65,7 @@ const maxKnown = 1 << 16
 type answers struct {
 	mu     sync.Mutex
 	known  map[uint64]*Location
+	last   *Location // that was looked up
 	names  names
 	debug  *debugInfo
 	unread int // addresses that are to come before the image's pages are given back
@@ -130,8 +131,18 @@ func (s *Symbolizer) learn(a *answers, img *image.Image, addr uint64) (l Locatio
 	if len(a.known) >= maxKnown {
 		clear(a.known)
 	}
-	a.known[addr] = &l
+	if a.last == nil || !a.last.same(&l) {
+		last := l
+		a.last = &last
+	}
+	a.known[addr] = a.last
 	return l
+}
+
+// same tells whether two locations without inlined calls are the same. Where no lines are known, all addresses of a function have one.
+func (l *Location) same(o *Location) bool {
+	return l.Function == o.Function && l.Entry == o.Entry && l.NoEntry == o.NoEntry && l.File == o.File && l.Line == o.Line && l.Dir == o.Dir &&
+		len(l.Inlines)+len(o.Inlines) == 0
 }
 
 // blame makes the image tell that its file cannot be read any more.
