@@ -29,7 +29,7 @@ type Stacks struct {
 	frames  []stackFrame
 	parts   []stackPlace // of all frames
 	unnamed unnamedFrames
-	waiting []uint32 // stacks that Settle is to count: the number of the program's text, that of frames, and their numbers, innermost first
+	waiting waiting
 
 	known   map[uint64]uint32 // the last of list that has a hash, counted from 1
 	list    []stack
@@ -38,6 +38,18 @@ type Stacks struct {
 	texts   texts
 	seed    maphash.Seed
 	key     []byte // the numbers of the program's and the frames' texts
+}
+
+// waiting are stacks that Settle is to count, by snapshots.
+type waiting struct {
+	list   []programStacks
+	frames int // in all of them
+}
+
+// programStacks are stacks of one program: the number of its name, and those of the frames, innermost first.
+type programStacks struct {
+	program uint32
+	stacks  [][]uint32
 }
 
 // texts are different texts, and their numbers.
@@ -236,16 +248,15 @@ func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) (enough bool) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
-	program := s.texts.number(foldedName(typeset.ProgramName(snap)))
+	w := &s.waiting
+	w.list = append(w.list, programStacks{s.texts.number(foldedName(typeset.ProgramName(snap))), stacks})
 	for _, stack := range stacks {
-		if len(stack) > 0 {
-			s.waiting = append(append(s.waiting, program, uint32(len(stack))), stack...)
-		}
+		w.frames += len(stack)
 	}
-	return len(s.waiting) >= maxWaiting
+	return w.frames >= maxWaiting
 }
 
-// maxWaiting is how many numbers of stacks wait for their names: 4 MB of them. A recording of 300 MB has fewer.
+// maxWaiting is how many frames wait for their names: 4 MB of numbers. A recording of 300 MB has fewer.
 const maxWaiting = 1 << 20
 
 // Names says what is at image addresses of modules: the part of backsight.Symbolizer that names places.
@@ -267,6 +278,7 @@ func (s *Stacks) Name(ctx context.Context, names Names) (err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.parts = slices.Grow(s.parts, len(all.frames))
 	for i := range all.frames {
 		f, l := report.Frame{Frame: &all.frames[i]}, symbol.Location{}
 		if names != nil && ctx.Err() == nil {
@@ -299,12 +311,14 @@ func (s *Stacks) Settle(ctx context.Context, names Names) error {
 	err := s.Name(ctx, names)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for rest := s.waiting; len(rest) > 0; {
-		program, end := rest[0], 2+rest[1]
-		s.count(program, rest[2:end])
-		rest = rest[end:]
+	for _, w := range s.waiting.list {
+		for _, stack := range w.stacks {
+			if len(stack) > 0 {
+				s.count(w.program, stack)
+			}
+		}
 	}
-	s.waiting = s.waiting[:0]
+	s.waiting = waiting{}
 	return err
 }
 
