@@ -25,9 +25,16 @@ const (
 	eventAttr, eventRound, eventFeature = 64, 68, 80
 	userMode                            = 2
 	featureRelease, featureArch         = 4, 6
-	every                               = 50 * time.Millisecond // a buffer holds some hundred samples
-	idSize                              = 24                    // of what all events tell behind their own: process and thread, time, processor
+	idSize                              = 24 // of what all events tell behind their own: process and thread, time, processor
 )
+
+// interval is how often buffers of a size are emptied: when they may be half full. A processor has as many samples in a second of
+// running time as the options say, whichever thread runs.
+func (o *Options) interval(size int) time.Duration {
+	const besides = 512 // of a sample: its registers and what else is told
+	samples := size / (o.Stack + besides)
+	return min(max(time.Second*time.Duration(samples)/time.Duration(2*o.Frequency), time.Millisecond), time.Second/4)
+}
 
 // Copy writes the recording until the process has ended or ctx has.
 func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
@@ -35,7 +42,7 @@ func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
 	if _, err := out.Write(r.head()); err != nil {
 		return err
 	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(r.opt.interval(len(r.rings[0].memory)))
 	defer tick.Stop()
 	var events []byte
 	for over := false; !over; {
@@ -69,8 +76,11 @@ func hasEnded(pid int) bool {
 		return true
 	}
 	_, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	if !strings.HasPrefix(state, "Z") {
+		return false
+	}
 	tasks, _ := os.ReadDir(dir + "/task")
-	return len(tasks) <= 1 && strings.HasPrefix(state, "Z")
+	return len(tasks) <= 1
 }
 
 // head is what stands in front of the kernel's events.
