@@ -24,7 +24,7 @@ func count(t *testing.T, s *display.Stacks, r *report.Report) {
 	for i := range r.Threads {
 		var numbers []uint32
 		for k := range r.Threads[i].Frames {
-			numbers = append(numbers, s.Learn(&r.Threads[i].Frames[k], false))
+			numbers = append(numbers, s.Learn(&r.Threads[i].Frames[k], true))
 		}
 		s.Count(r.Snapshot, numbers)
 	}
@@ -135,7 +135,7 @@ func TestNumbers(t *testing.T) {
 		for i, pc := range pcs {
 			frames = append(frames, unwind.Frame{PC: 0x10000 + pc, CallSite: 0x10000 + pc, Module: m, Exact: i == 0, Trust: unwind.Certain})
 		}
-		s.Count(&target.Snapshot{}, s.Find(nil, byPlace(frames, true)))
+		s.Count(&target.Snapshot{}, s.Find(nil, each(frames, false)))
 	}
 	stack(0x10, 0x20)
 	stack(0x14, 0x20)
@@ -152,11 +152,11 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// byPlace are frames whose places tell their names, or not.
-func byPlace(frames []unwind.Frame, tells bool) iter.Seq2[*unwind.Frame, bool] {
+// each are frames of which the capture lists the names, or not.
+func each(frames []unwind.Frame, listed bool) iter.Seq2[*unwind.Frame, bool] {
 	return func(yield func(*unwind.Frame, bool) bool) {
 		for i := range frames {
-			if !yield(&frames[i], tells) {
+			if !yield(&frames[i], listed) {
 				return
 			}
 		}
@@ -169,19 +169,19 @@ func TestLearnt(t *testing.T) {
 	var s display.Stacks
 	f := sample(t).Threads[0].Frames[1]
 	f.Module.Image = nil
-	find := func(f unwind.Frame) uint32 { return s.Find(nil, byPlace([]unwind.Frame{f}, true))[0] }
+	find := func(f unwind.Frame) uint32 { return s.Find(nil, each([]unwind.Frame{f}, false))[0] }
 	if n := find(*f.Frame); n != 0 {
 		t.Errorf("%d before anything was learnt", n)
 	}
-	listed := s.Learn(&f, false)
+	listed := s.Learn(&f, true)
 	if n := find(*f.Frame); n != 0 {
 		t.Errorf("%d: the name is the capture's", n)
 	}
-	n := s.Learn(&f, true)
-	if again := s.Learn(&f, true); n == 0 || n == listed || again != n || find(*f.Frame) != n {
+	n := s.Learn(&f, false)
+	if again := s.Learn(&f, false); n == 0 || n == listed || again != n || find(*f.Frame) != n {
 		t.Errorf("%d, then %d, found %d", n, again, find(*f.Frame))
 	}
-	if n := s.Find(nil, byPlace([]unwind.Frame{*f.Frame}, false))[0]; n != 0 {
+	if n := s.Find(nil, each([]unwind.Frame{*f.Frame}, true))[0]; n != 0 {
 		t.Errorf("%d: its place does not tell its name", n)
 	}
 	other := *f.Frame

@@ -45,12 +45,12 @@ func (s *session) number(ctx context.Context, j *job) {
 	j.warns(append(issues, s.unused(j.snap)...))
 }
 
-// eachFrame are the frames of backtraces, and whether their places tell their names.
+// eachFrame are the frames of backtraces, and whether the capture lists their names.
 func eachFrame(traces []backsight.Backtrace) iter.Seq2[*unwind.Frame, bool] {
 	return func(yield func(*unwind.Frame, bool) bool) {
 		for i := range traces {
 			for k := range traces[i].Frames {
-				if !yield(&traces[i].Frames[k], byPlace(&traces[i], k)) {
+				if !yield(&traces[i].Frames[k], nameListed(&traces[i], k)) {
 					return
 				}
 			}
@@ -94,7 +94,7 @@ func (s *session) learn(ctx context.Context, j *job, traces []backsight.Backtrac
 	r := s.lib.Named(ctx, j.snap, some)
 	for i := range r.Threads {
 		for k := range r.Threads[i].Frames {
-			*at[0], at = s.out.stacks.Learn(&r.Threads[i].Frames[k], byPlace(&some[i], k)), at[1:]
+			*at[0], at = s.out.stacks.Learn(&r.Threads[i].Frames[k], nameListed(&some[i], k)), at[1:]
 		}
 	}
 	return r.Issues
@@ -114,10 +114,9 @@ func nameless(t *backsight.Backtrace, numbers []uint32, n int) backsight.Backtra
 	return b
 }
 
-// byPlace tells whether a frame's place tells its name: the capture lists none, and the code is a file's.
-func byPlace(t *backsight.Backtrace, k int) bool {
-	m, listed := t.Frames[k].Module, k < len(t.Listed) && t.Listed[k] != nil && t.Listed[k].Symbol != ""
-	return m != nil && !m.Anonymous() && !listed
+// nameListed tells whether the capture lists the name of a frame.
+func nameListed(t *backsight.Backtrace, k int) bool {
+	return k < len(t.Listed) && t.Listed[k] != nil && t.Listed[k].Symbol != ""
 }
 
 // unfolded are the numbers of a list of frames with those that the list leaves out.

@@ -129,24 +129,25 @@ type stackModule struct {
 	lo, hi        uint64
 }
 
-// Find appends the numbers of frames by their places; numbers begin at 1. byPlace tells of a frame whether its place tells its name,
-// because a binary's names are the same at all times; what a capture lists, and what a program makes while it runs, may have other
-// names later. The number of such a frame is 0, and so is that of a place without a binary of which Learn was not told.
+// Find appends the numbers of frames by their places; numbers begin at 1. A binary's names are the same at all times. What a capture
+// lists, which frames has beside them, and what a program makes while it runs, may have other names later: the number of such a frame
+// is 0, and so is that of a place without a binary of which Learn was not told.
 func (s *Stacks) Find(dst []uint32, frames iter.Seq2[*unwind.Frame, bool]) []uint32 {
 	first, unknown := len(dst), false
 	s.mu.RLock()
 	var last *target.Module // most frames call within their module
 	var places *modulePlaces
-	for f, byPlace := range frames {
+	named := false
+	for f, listed := range frames {
+		if f.Module != last {
+			last, places, named = f.Module, s.places[f.Module], isFile(f.Module)
+		}
 		n := uint32(0)
-		if byPlace {
-			if f.Module != last {
-				last, places = f.Module, s.places[f.Module]
-			}
+		if named && !listed {
 			if places != nil {
 				n = places.numbers[kindOf(f)][f.CallSite]
 			}
-			unknown = unknown || n == 0 && f.Module.Image != nil
+			unknown = unknown || n == 0 && last.Image != nil
 		}
 		dst = append(dst, n)
 	}
@@ -157,13 +158,16 @@ func (s *Stacks) Find(dst []uint32, frames iter.Seq2[*unwind.Frame, bool]) []uin
 	return dst
 }
 
+// isFile tells whether a module's code is a file's.
+func isFile(m *target.Module) bool { return m != nil && !m.Anonymous() }
+
 // enter gives numbers to places in binaries that have none.
 func (s *Stacks) enter(numbers []uint32, frames iter.Seq2[*unwind.Frame, bool]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := 0
-	for f, byPlace := range frames {
-		if numbers[i] == 0 && byPlace && f.Module.Image != nil {
+	for f, listed := range frames {
+		if numbers[i] == 0 && !listed && isFile(f.Module) && f.Module.Image != nil {
 			at := s.placesOf(f)
 			n := at[f.CallSite]
 			if n == 0 {
@@ -193,12 +197,13 @@ func (s *Stacks) placesOf(f *unwind.Frame) map[uint64]uint32 {
 	return *at
 }
 
-// Learn is the number of a frame whose place Find does not know, byPlace as for Find. A guess is marked by a "?" behind its name.
-func (s *Stacks) Learn(f *report.Frame, byPlace bool) uint32 {
+// Learn is the number of a frame whose place Find does not know; listed: the capture has its name. A guess is marked by a "?" behind
+// the name.
+func (s *Stacks) Learn(f *report.Frame, listed bool) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
-	if byPlace {
+	if !listed && isFile(f.Module) {
 		at := s.placesOf(f.Frame)
 		if at[f.CallSite] == 0 {
 			at[f.CallSite] = s.add(f, f.CallSite)
