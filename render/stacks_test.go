@@ -124,27 +124,28 @@ func (n *namesOnce) Lookup(_ *target.Module, addr uint64) symbol.Location {
 	return symbol.Location{Function: n.named[addr]}
 }
 
-// TestNumbers: places in a binary have numbers before they have names, each is looked up once, and names, not places, make stacks
-// different.
+// TestNumbers: places in a binary have numbers before they have names, each is looked up once, wherever processes have the binary, and
+// names, not places, make stacks different.
 func TestNumbers(t *testing.T) {
 	var s display.Stacks
-	m := target.NewModule("/lib/a.so", image.New(image.Header{Arch: x86.Archs()[0]}, nil), 0x10000)
+	img := image.New(image.Header{Arch: x86.Archs()[0]}, nil)
 	names := &namesOnce{t, map[uint64]string{0x10: "leaf", 0x14: "leaf", 0x20: "main", 0x24: "main"}, map[uint64]bool{}}
-	stack := func(pcs ...uint64) {
+	stack := func(bias uint64, pcs ...uint64) {
+		m := target.NewModule("/lib/a.so", img, bias)
 		var frames []unwind.Frame
 		for i, pc := range pcs {
-			frames = append(frames, unwind.Frame{PC: 0x10000 + pc, CallSite: 0x10000 + pc, Module: m, Exact: i == 0, Trust: unwind.Certain})
+			frames = append(frames, unwind.Frame{PC: bias + pc, CallSite: bias + pc, Module: m, Exact: i == 0, Trust: unwind.Certain})
 		}
 		s.Count(&target.Snapshot{}, s.Find(nil, each(frames, false)))
 	}
-	stack(0x10, 0x20)
-	stack(0x14, 0x20)
-	stack(0x24, 0x20)
+	stack(0x10000, 0x10, 0x20)
+	stack(0x10000, 0x14, 0x20)
+	stack(0x10000, 0x24, 0x20)
 	for range 2 {
 		if err := s.Settle(t.Context(), names); err != nil {
 			t.Error(err)
 		}
-		stack(0x10, 0x20)
+		stack(0x70000, 0x10, 0x20)
 	}
 	var got strings.Builder
 	if err := s.WriteFolded(&got); err != nil || got.String() != "main;leaf 3\nmain;main 1\n" {
