@@ -18,9 +18,7 @@ import (
 // open. To reach a unit in a compressed section takes longer than what is done with it
 // then, and to go back means to begin again. done waits for the reading.
 func (d *debugInfo) readAhead(addrs []uint64) (done func()) {
-	slices.SortFunc(addrs, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(d.place(a), d.place(b)), cmp.Compare(a, b))
-	})
+	d.sort(addrs)
 	if d.place(addrs[0]) < 0 { // all units will be looked at
 		return func() {}
 	}
@@ -38,6 +36,26 @@ func (d *debugInfo) readAhead(addrs []uint64) (done func()) {
 		d.readInto(units)
 	})
 	return reading.Wait
+}
+
+// sort sorts addresses by the places of their units.
+func (d *debugInfo) sort(addrs []uint64) {
+	if len(d.spans) == 0 {
+		slices.Sort(addrs)
+		return
+	}
+	type placed struct {
+		unit int64
+		addr uint64
+	}
+	all := make([]placed, len(addrs))
+	for i, addr := range addrs {
+		all[i] = placed{d.place(addr), addr}
+	}
+	slices.SortFunc(all, func(a, b placed) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.addr, b.addr)) })
+	for i := range all {
+		addrs[i] = all[i].addr
+	}
 }
 
 // place is where the unit of an address is in .debug_info, -1 where none is known.
