@@ -132,7 +132,7 @@ type stackModule struct {
 // lists, which frames has beside them, and what a program makes while it runs, may have other names later: the number of such a frame
 // is 0, and so is that of a place without a binary of which Learn was not told.
 func (s *Stacks) Find(dst []uint32, frames iter.Seq2[*unwind.Frame, bool]) []uint32 {
-	first, unknown := len(dst), false
+	var unknown []newPlace
 	s.mu.RLock()
 	var last *target.Module // most frames call within their module
 	var places *binaryPlaces
@@ -146,38 +146,42 @@ func (s *Stacks) Find(dst []uint32, frames iter.Seq2[*unwind.Frame, bool]) []uin
 			if places != nil {
 				n = places.numbers[kindOf(f)][imageAddr(f)]
 			}
-			unknown = unknown || n == 0 && last.Image != nil
+			if n == 0 && last.Image != nil {
+				unknown = append(unknown, newPlace{f, len(dst)})
+			}
 		}
 		dst = append(dst, n)
 	}
 	s.mu.RUnlock()
-	if unknown {
-		s.enter(dst[first:], frames)
+	if len(unknown) > 0 {
+		s.enter(dst, unknown)
 	}
 	return dst
+}
+
+// newPlace is a frame at a place that has no number, and where the number goes.
+type newPlace struct {
+	frame *unwind.Frame
+	at    int
 }
 
 // isFile tells whether a module's code is a file's.
 func isFile(m *target.Module) bool { return m != nil && !m.Anonymous() }
 
-// enter gives numbers to places in binaries that have none.
-func (s *Stacks) enter(numbers []uint32, frames iter.Seq2[*unwind.Frame, bool]) {
+// enter gives numbers to places that have none.
+func (s *Stacks) enter(numbers []uint32, unknown []newPlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := 0
-	for f, listed := range frames {
-		if numbers[i] == 0 && !listed && isFile(f.Module) && f.Module.Image != nil {
-			at, addr := s.placesOf(f), imageAddr(f)
-			n := at[addr]
-			if n == 0 {
-				s.frames = append(s.frames, stackFrame{})
-				n = uint32(len(s.frames))
-				at[addr] = n
-				s.unnamed.numbers, s.unnamed.frames = append(s.unnamed.numbers, n), append(s.unnamed.frames, *f)
-			}
-			numbers[i] = n
+	for _, u := range unknown {
+		at, addr := s.placesOf(u.frame), imageAddr(u.frame)
+		n := at[addr]
+		if n == 0 {
+			s.frames = append(s.frames, stackFrame{})
+			n = uint32(len(s.frames))
+			at[addr] = n
+			s.unnamed.numbers, s.unnamed.frames = append(s.unnamed.numbers, n), append(s.unnamed.frames, *u.frame)
 		}
-		i++
+		numbers[u.at] = n
 	}
 }
 

@@ -188,14 +188,22 @@ func settle(frames []unwind.Frame, i int) {
 // 17 frames whose calls go straight to one another.
 //
 // Nor does the doubt pass on where nothing was skipped on the way: see interiors.settle.
+//
+// Where no call goes to its callee for sure, nothing ends a doubt: in profiles, where calls are not looked into.
 func passOutwards(frames []unwind.Frame, within *interiors) {
 	trust := unwind.Certain
+	ends := slices.ContainsFunc(frames, callsCallee)
 	local := false // the last frame alone is in doubt, and not in its place
 	placed := true // nor is any that is in doubt: tables say where all of them lie
 	for i := range frames {
 		f := &frames[i]
 		if trust == unwind.Certain && f.Trust == unwind.Certain {
 			local, placed = false, true
+			continue
+		}
+		if !ends {
+			LimitTrust(f, trust, unwind.CapInherited)
+			trust = f.Trust
 			continue
 		}
 		inTables := basisOf(f.Method) == inTable
@@ -212,6 +220,8 @@ func passOutwards(frames []unwind.Frame, within *interiors) {
 		trust = f.Trust
 	}
 }
+
+func callsCallee(f unwind.Frame) bool { return f.Checks.Has(unwind.TargetMatches) }
 
 // settles tells whether next, which the size of doubtful's function led to, tells that doubtful is a
 // frame of that function. A call that comes there by a jump tells that of a function that the call
