@@ -68,19 +68,39 @@ func (s *Stacks) count(program uint32, numbers []uint32) {
 			return
 		}
 	}
-	first := len(s.called)
-	s.called = append(s.called, numbers...)
-	slices.Reverse(s.called[first:])
-	s.list = append(s.list, stack{program, s.known[hash], first, len(s.called), 1})
+	st := s.keep(numbers)
+	st.program, st.before = program, s.known[hash]
+	s.list = append(s.list, st)
 	s.known[hash] = uint32(len(s.list))
 }
 
+// keep is a stack that was met once, of frames with these numbers, innermost first.
+func (s *Stacks) keep(numbers []uint32) stack {
+	last := len(s.called) - 1
+	if last < 0 || cap(s.called[last])-len(s.called[last]) < len(numbers) {
+		s.called = append(s.called, make([]uint32, 0, max(sizeOfPiece, len(numbers))))
+		last++
+	}
+	piece := append(s.called[last], numbers...)
+	first := len(s.called[last])
+	slices.Reverse(piece[first:])
+	s.called[last] = piece
+	return stack{piece: uint32(last), first: uint32(first), end: uint32(len(piece)), count: 1}
+}
+
+// sizeOfPiece is how many frames a piece has: as much memory as some hundred stacks take.
+const sizeOfPiece = 1 << 14
+
+// framesOf are the numbers of a stack's frames, outermost first.
+func (s *Stacks) framesOf(st *stack) []uint32 { return s.called[st.piece][st.first:st.end] }
+
 // reads tells whether a stack's frames have the texts of those with these numbers, innermost first.
 func (s *Stacks) reads(st *stack, numbers []uint32) bool {
-	if st.end-st.first != len(numbers) {
+	frames := s.framesOf(st)
+	if len(frames) != len(numbers) {
 		return false
 	}
-	for i, n := range s.called[st.first:st.end] {
+	for i, n := range frames {
 		if s.frames[n-1].text != s.frames[numbers[len(numbers)-1-i]-1].text {
 			return false
 		}
@@ -91,7 +111,7 @@ func (s *Stacks) reads(st *stack, numbers []uint32) bool {
 // of are a stack's frames, outermost first.
 func (s *Stacks) of(st *stack) iter.Seq2[int, *stackFrame] {
 	return func(yield func(int, *stackFrame) bool) {
-		for i, n := range s.called[st.first:st.end] {
+		for i, n := range s.framesOf(st) {
 			if !yield(i, &s.frames[n-1]) {
 				return
 			}

@@ -18,7 +18,7 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	for i := range s.list {
 		st := &s.list[i]
 		sample := &pprof.Sample{Value: []int64{int64(st.count)}}
-		for _, n := range slices.Backward(s.called[st.first:st.end]) { // innermost first
+		for _, n := range slices.Backward(s.framesOf(st)) { // innermost first
 			f := &s.frames[n-1]
 			for _, at := range slices.Backward(s.parts[f.first:f.end]) {
 				sample.Location = append(sample.Location, p.location(at))

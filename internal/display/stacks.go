@@ -29,7 +29,7 @@ type Stacks struct {
 
 	known   map[uint64]uint32 // the last of list that has a hash, counted from 1
 	list    []stack
-	called  []uint32 // the frames of all stacks, by their numbers
+	called  [][]uint32 // the frames of all stacks, by their numbers, in pieces that do not grow
 	modules map[stackModule]*stackModule
 	texts   texts
 	seed    maphash.Seed
@@ -53,12 +53,12 @@ func (t *texts) number(text string) uint32 {
 }
 
 // stack is the stack that several threads have in common: the program's name, and the frames,
-// outermost first, those in Stacks.called from first to before end.
+// outermost first, those of a piece of Stacks.called from first to before end.
 type stack struct {
-	program    uint32 // number of the text
-	before     uint32 // one of the same hash, counted from 1; 0: none
-	first, end int
-	count      int
+	program           uint32 // number of the text
+	before            uint32 // one of the same hash, counted from 1; 0: none
+	piece, first, end uint32
+	count             int
 }
 
 // binaryKey is a binary, of which every process has a module: its image, or the module where no image is known.
