@@ -5,7 +5,9 @@ package render_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,7 +61,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestPprof: the profile has each name once, and its one sample is what was counted.
+// TestPprof: pprof's own reader finds each name once, and one sample, which is what was counted.
 func TestPprof(t *testing.T) {
 	var s display.Stacks
 	count(t, &s, sample(t))
@@ -75,13 +77,22 @@ func TestPprof(t *testing.T) {
 	if len(p.Sample) != 1 || p.Sample[0].Value[0] != 2 || len(p.Function) != 5 {
 		t.Fatalf("%v", p)
 	}
-	var names []string
+	var places []string
 	for _, l := range p.Sample[0].Location {
-		names = append(names, l.Line[0].Function.Name)
+		places = append(places, fmt.Sprintf("%#x %s %s:%d", l.Address, l.Line[0].Function.Name, l.Line[0].Function.Filename, l.Line[0].Line))
 	}
-	const want = "hello leaf mybacktrace firmware.elf+0x1284 firmware.elf+0x52d0?"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("%s, want %s", got, want)
+	want := []string{
+		"0x400d2c hello /src/hello.c:14", "0x400d2c leaf /usr/include/leaf.h:3", "0x400d2c mybacktrace /src/lib/backtrace.c:31",
+		"0x40127c firmware.elf+0x1284 :0", "0x4052c8 firmware.elf+0x52d0? :0",
+	}
+	if !slices.Equal(places, want) {
+		t.Errorf("%q", places)
+	}
+	if m := *p.Sample[0].Location[0].Mapping; len(p.Mapping) != 1 || m.Start != 0x400000 || m.File != "/lib/firmware.elf" || !m.HasInlineFrames {
+		t.Errorf("%d mappings, %+v", len(p.Mapping), m)
+	}
+	if kind := *p.SampleType[0]; kind.Type != "threads" || kind.Unit != "count" {
+		t.Errorf("%+v", kind)
 	}
 }
 

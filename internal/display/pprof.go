@@ -4,72 +4,101 @@ package display
 
 import (
 	"bytes"
+	"compress/gzip"
 	"slices"
 
+	"github.com/backsight/backsight/internal/protobuf"
 	"github.com/backsight/backsight/internal/typeset"
-	pprof "github.com/google/pprof/profile"
 )
 
 // AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack,
 // with how many threads had it. It is compressed by gzip.
 func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
-	p := profile{functions: map[stackFunction]*pprof.Function{}, modules: map[*stackModule]*pprof.Mapping{}, places: map[stackPlace]*pprof.Location{}}
-	p.SampleType = []*pprof.ValueType{{Type: "threads", Unit: "count"}}
+	p := profile{known: map[any]uint64{}}
+	p.text("") // is the first text
+	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
 	for i := range s.list {
 		st := &s.list[i]
-		sample := &pprof.Sample{Value: []int64{int64(st.count)}}
+		var locations []uint64
 		for _, n := range slices.Backward(s.framesOf(st)) { // innermost first
 			f := &s.frames[n-1]
 			for _, at := range slices.Backward(s.parts[f.first:f.end]) {
-				sample.Location = append(sample.Location, p.location(at))
+				locations = append(locations, p.location(at))
 			}
 		}
-		p.Sample = append(p.Sample, sample)
+		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendPacked(nil, 1, locations...), 2, uint64(st.count)))
 	}
 	out := bytes.NewBuffer(dst)
-	err := p.Write(out)
+	zip := gzip.NewWriter(out)
+	_, err := zip.Write(slices.Concat(p.fields[:]...))
+	if failed := zip.Close(); err == nil {
+		err = failed
+	}
 	return out.Bytes(), err
+}
+
+// Fields of a Profile (proto/profile.proto of github.com/google/pprof).
+const (
+	profileSampleType = 1 + iota
+	profileSample
+	profileMapping
+	profileLocation
+	profileFunction
+	profileText
+	profileFields
+)
+
+// profile is a profile that is being made: its fields' values by the fields' numbers, and the numbers of those that others refer to,
+// which begin at 1.
+type profile struct {
+	fields [profileFields][]byte
+	count  [profileFields]uint64
+	known  map[any]uint64
 }
 
 // stackFunction is a function of a file.
 type stackFunction struct{ name, file string }
 
-// profile is a profile that is being made, with what it has of each kind.
-type profile struct {
-	pprof.Profile
-	functions map[stackFunction]*pprof.Function
-	modules   map[*stackModule]*pprof.Mapping
-	places    map[stackPlace]*pprof.Location
+func (p *profile) add(field uint64, value []byte) {
+	p.fields[field] = protobuf.AppendBytes(p.fields[field], field, value)
+	p.count[field]++
 }
 
-// location is the profile's location of a place, made when the place comes first. Numbers of locations, functions and
-// mappings begin at 1.
-func (p *profile) location(at stackPlace) *pprof.Location {
-	l := p.places[at]
-	if l == nil {
-		l = &pprof.Location{ID: uint64(len(p.Location) + 1), Mapping: p.mapping(at.module), Address: at.address,
-			Line: []pprof.Line{{Function: p.function(stackFunction{at.name, at.file}), Line: int64(max(0, at.line))}}}
-		p.places[at], p.Location = l, append(p.Location, l)
+// number is that of a value of a field; what comes first is made and added.
+func (p *profile) number(field uint64, value any, made func(number uint64) []byte) uint64 {
+	n := p.known[value]
+	if n == 0 {
+		n = p.count[field] + 1
+		p.known[value] = n
+		p.add(field, made(n))
 	}
-	return l
+	return n
 }
 
-func (p *profile) function(of stackFunction) *pprof.Function {
-	f := p.functions[of]
-	if f == nil {
-		f = &pprof.Function{ID: uint64(len(p.Function) + 1), Name: of.name, SystemName: of.name, Filename: typeset.Text(of.file)}
-		p.functions[of], p.Function = f, append(p.Function, f)
-	}
-	return f
+// text is the number of a text. Those of texts begin at 0.
+func (p *profile) text(s string) uint64 {
+	return p.number(profileText, s, func(uint64) []byte { return []byte(s) }) - 1
 }
 
-// mapping is that of a module, nil where a place lies in none.
-func (p *profile) mapping(of *stackModule) *pprof.Mapping {
-	m := p.modules[of]
-	if m == nil && of.hi != 0 {
-		m = &pprof.Mapping{ID: uint64(len(p.Mapping) + 1), Start: of.lo, Limit: of.hi, File: typeset.Text(of.name), BuildID: of.buildID,
-			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
-		p.modules[of], p.Mapping = m, append(p.Mapping, m)
+func (p *profile) location(at stackPlace) uint64 {
+	return p.number(profileLocation, at, func(n uint64) []byte {
+		line := protobuf.Numbers(p.function(stackFunction{at.name, at.file}), uint64(max(0, at.line)))
+		return protobuf.AppendBytes(protobuf.Numbers(n, p.mapping(at.module), at.address), 4, line)
+	})
+}
+
+func (p *profile) function(of stackFunction) uint64 {
+	return p.number(profileFunction, of, func(n uint64) []byte {
+		return protobuf.Numbers(n, p.text(of.name), p.text(of.name), p.text(typeset.Text(of.file)))
+	})
+}
+
+// mapping is that of a module, 0 where a place lies in none. Its functions, files, lines and inlined functions are known.
+func (p *profile) mapping(of *stackModule) uint64 {
+	if of.hi == 0 {
+		return 0
 	}
-	return m
+	return p.number(profileMapping, of, func(n uint64) []byte {
+		return protobuf.Numbers(n, of.lo, of.hi, 0, p.text(typeset.Text(of.name)), p.text(of.buildID), 1, 1, 1, 1)
+	})
 }

@@ -1,7 +1,11 @@
-// Package protobuf reads the wire form of protobuf messages, field by field.
+// Package protobuf reads and writes the wire form of protobuf messages, field by field.
 package protobuf
 
-import "github.com/backsight/backsight/internal/bin"
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/internal/bin"
+)
 
 // The wire types of protobuf messages (protobuf.dev, "Encoding"). Groups, which no schema has
 // had for years, are none of them.
@@ -10,6 +14,8 @@ const (
 	wireFixed64 = 1
 	wireBytes   = 2
 	wireFixed32 = 5
+
+	typeBits = 3 // of a tag; the field's number is above them
 )
 
 // Field is one field of a protobuf message: a number, or bytes.
@@ -49,7 +55,6 @@ func (f *Field) Into(places ...any) {
 // Each calls yield for the fields of a message, in order, and returns how many bytes were
 // whole fields: all of them, unless the message is damaged.
 func Each(b []byte, yield func(f Field)) (whole int) {
-	const typeBits = 3
 	for r := bin.New(b, false); r.Len() > 0; whole = r.Offset() {
 		tag := r.ULEB()
 		f := Field{Num: tag >> typeBits}
@@ -71,4 +76,33 @@ func Each(b []byte, yield func(f Field)) (whole int) {
 		yield(f)
 	}
 	return whole
+}
+
+// Numbers is a message whose fields from 1 on are numbers. A 0 is left out: a field that is missing is read as 0.
+func Numbers(values ...uint64) (message []byte) {
+	for i, v := range values {
+		if v != 0 {
+			message = binary.AppendUvarint(appendTag(message, uint64(i+1), wireVarint), v)
+		}
+	}
+	return message
+}
+
+// AppendPacked appends a field of several numbers to a message.
+func AppendPacked(message []byte, num uint64, values ...uint64) []byte {
+	var packed []byte
+	for _, v := range values {
+		packed = binary.AppendUvarint(packed, v)
+	}
+	return AppendBytes(message, num, packed)
+}
+
+// AppendBytes appends a field of bytes, a text or a message to a message.
+func AppendBytes(message []byte, num uint64, b []byte) []byte {
+	message = binary.AppendUvarint(appendTag(message, num, wireBytes), uint64(len(b)))
+	return append(message, b...)
+}
+
+func appendTag(message []byte, num, wire uint64) []byte {
+	return binary.AppendUvarint(message, num<<typeBits|wire)
 }
