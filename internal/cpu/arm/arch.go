@@ -8,7 +8,12 @@
 // AAPCS32.
 package arm
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"maps"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // The registers in our numbering, which is that of the instruction encodings.
 const (
@@ -56,32 +61,34 @@ const cpuTypeARM cpu.MachOType = 12
 // big-endian ones, BE8 (ARMv6 and later) fetches code little-endian, and BE32
 // (before; XScale routers) big-endian.
 func Archs() []*cpu.Arch {
-	a := describe("", false)
+	a := describe()
+	m, be8, be32 := *a, *a, *a
 	a.MachO = cpuTypeARM
+	a.Layouts = maps.Clone(a.Layouts)
 	a.Layouts[cpu.DarwinThread] = darwinThread()
 
-	m := describe("cortexm", false)
+	m.ABI = "cortexm"
 	m.Decoder = decoder{micro: true}
 	m.ModeOnly = true
 	m.ResetLR = 0xffff_ffff    // TakeReset (DDI 0403, B1.5.5)
 	m.OtherState = 0xfeff_ffff // FNC_RETURN (DDI 0553)
 	m.FP = R7
 	m.StatusModeBit = epsrT
+	m.Regs = append(slices.Clone(m.Regs), stackPointers()...)
 	m.Regs[CPSR].Names = []string{"xpsr", "psr", "cpsr"}
-	m.Regs = append(m.Regs, stackPointers()...)
 	m.ELF.Profile = 'M'
 	m.Layouts = map[cpu.Carrier]cpu.Layout{
 		cpu.GDBPacket:    gdbPacket(),
 		cpu.CortexMFrame: exceptionFrame(),
 	}
 
-	be8 := describe("be8", true)
+	be8.ABI, be8.BigEndian = "be8", true
 	be8.ELF.Mask, be8.ELF.Flags = flagBE8, flagBE8
 
-	be32 := describe("be32", true)
+	be32.ABI, be32.BigEndian = "be32", true
 	be32.ELF.Mask = flagBE8
 	be32.Decoder = decoder{bigCode: true}
-	return []*cpu.Arch{a, m, be8, be32}
+	return []*cpu.Arch{a, &m, &be8, &be32}
 }
 
 // describe returns what all variants have in common.
@@ -91,9 +98,9 @@ func Archs() []*cpu.Arch {
 // Clang's points it at the saved r11 (record at r11, r11+4); -mapcs-frame at the
 // saved PC (record at r11−12, r11−4); in Thumb code GCC's r7 is the bottom of
 // the frame, with the record at a distance that only the code tells.
-func describe(abi string, bigEndian bool) *cpu.Arch {
+func describe() *cpu.Arch {
 	return &cpu.Arch{
-		Name: "arm", ABI: abi, BigEndian: bigEndian,
+		Name:     "arm",
 		AddrSize: 4, RegSize: 4,
 		RegisterFile: cpu.RegisterFile{
 			Regs: registers(),

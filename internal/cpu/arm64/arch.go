@@ -45,11 +45,13 @@ const machine = 183
 // The last is what Apple Watches run: arm64_32, with pointers of four bytes in registers
 // of eight.
 func Archs() []*cpu.Arch {
-	little, narrow := describe(false), describe(false)
+	little := describe()
+	big, narrow := *little, *little
+	big.BigEndian = true
 	little.MachO = cpuTypeARM64
 	narrow.ABI, narrow.AddrSize, narrow.AddrBits = "ilp32", 4, nil
 	narrow.MachO, narrow.ELF = cpuTypeARM64_32, cpu.ELFMatch{Machine: machine, Class: 1}
-	return []*cpu.Arch{little, describe(true), narrow}
+	return []*cpu.Arch{little, &big, &narrow}
 }
 
 // cputype of Mach-O files (mach/machine.h): arm64, arm64e with it, and arm64_32.
@@ -58,9 +60,9 @@ const (
 	cpuTypeARM64_32 cpu.MachOType = 0x0200_000c
 )
 
-func describe(bigEndian bool) *cpu.Arch {
+func describe() *cpu.Arch {
 	return &cpu.Arch{
-		Name: "aarch64", BigEndian: bigEndian,
+		Name:     "aarch64",
 		AddrSize: 8, RegSize: 8,
 		RegisterFile: cpu.RegisterFile{
 			Regs: registers(),

@@ -56,14 +56,23 @@ func abis() [3]abi {
 
 // Archs returns the descriptors of the MIPS ABIs: first the plain ones of o32,
 // n64 and n32 in either byte order, then their microMIPS, release 6 and Loongson
-// variants, which only the flags of an ELF file select.
+// variants, which only the flags of an ELF file select. All are made at each start of
+// a program: those of one width share what they have in common.
 func Archs() []*cpu.Arch {
 	var list []*cpu.Arch
-	for _, a := range abis() {
-		list = append(list, a.arch(true), a.arch(false))
+	all := abis()
+	narrow, wide, ofWide := registers(all[0]), registers(all[1]), layouts(all[1], false)
+	for _, a := range all {
+		for _, big := range [...]bool{true, false} {
+			arch := a.arch(big)
+			if arch.Regs, arch.Layouts = wide, ofWide; a.regSize == 4 {
+				arch.Regs, arch.Layouts = narrow, layouts(a, big)
+			}
+			list = append(list, arch)
+		}
 	}
 	for _, v := range [...]variant{microMIPS, release6, loongson} {
-		for i, a := range abis() {
+		for i, a := range all {
 			list = append(list, a.with(v, list[2*i]), a.with(v, list[2*i+1]))
 		}
 	}
@@ -117,8 +126,7 @@ func (a abi) arch(big bool) *cpu.Arch {
 		Name: a.cpu, ABI: a.name, BigEndian: big,
 		AddrSize: a.addrSize, RegSize: a.regSize,
 		RegisterFile: cpu.RegisterFile{
-			Regs: registers(a),
-			PC:   PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg, Zero: Zero,
+			PC: PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg, Zero: Zero,
 		},
 		CodeAddresses: cpu.CodeAddresses{InsnAlign: 2, ISABit: true},
 		Convention: cpu.Convention{
@@ -134,7 +142,6 @@ func (a abi) arch(big bool) *cpu.Arch {
 			ThreadExit: cpu.SystemCall{Reg: V0, Number: a.exit},
 		},
 		ELF:     a.elfMatch(plain),
-		Layouts: layouts(a, big),
 		Decoder: newDecoder(a, plain, big),
 	}
 }

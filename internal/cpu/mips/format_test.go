@@ -104,7 +104,8 @@ func archOf(t testing.TB, abi string, big bool, v variant) *cpu.Arch {
 	t.Helper()
 	for _, a := range abis() {
 		if a.name == abi {
-			return a.with(v, a.arch(big))
+			plain, _ := cpu.Set(Archs()).ByName(a.cpu, abi, big)
+			return a.with(v, plain)
 		}
 	}
 	t.Fatalf("no ABI %s", abi)

@@ -62,8 +62,14 @@ func Archs() []*cpu.Arch {
 		{name: "riscv32", abi: "ilp32e", word: 4, embedded: true, stackAlign: 4},
 	}
 	var archs []*cpu.Arch
-	for _, v := range variants {
-		archs = append(archs, v.describe())
+	for i, v := range variants {
+		a := v.describe()
+		if i > 0 && variants[i-1].word == v.word && !v.embedded {
+			a.Regs, a.Layouts = archs[i-1].Regs, archs[i-1].Layouts
+		} else {
+			a.Regs, a.Layouts = registers(v.word), v.layouts()
+		}
+		archs = append(archs, a)
 	}
 	return archs
 }
@@ -74,8 +80,7 @@ func (v variant) describe() *cpu.Arch {
 		Name: v.name, ABI: v.abi,
 		AddrSize: v.word, RegSize: v.word,
 		RegisterFile: cpu.RegisterFile{
-			Regs: registers(v.word),
-			PC:   PC, SP: SP, FP: S0, LR: RA, Status: cpu.NoReg, Zero: Zero,
+			PC: PC, SP: SP, FP: S0, LR: RA, Status: cpu.NoReg, Zero: Zero,
 		},
 		// 2 even for binaries whose flags lack RVC: libraries written in
 		// assembly may have compressed code all the same.
@@ -89,7 +94,6 @@ func (v variant) describe() *cpu.Arch {
 		},
 		Surroundings: cpu.Surroundings{ThreadExit: cpu.SystemCall{Reg: A0 + 7, Number: 93}},
 		ELF:          v.elf(),
-		Layouts:      v.layouts(),
 		// Zcmp shares its encodings with c.fsdsp, so a binary has one or the
 		// other. The double ABI cannot do without D, whose compressed form the C
 		// extension brings along: there it is c.fsdsp. The other ABIs have no
