@@ -23,8 +23,8 @@ func execute(ctx context.Context, args []string, said *lastError, stderr io.Writ
 	return root.ExecuteContext(ctx)
 }
 
-// newRoot is the command line's root, which prints to out. Where args begin with a command's name, no other command is made: their flags are some
-// hundreds.
+// newRoot is the command line's root, which prints to out. Where args begin with a command's name, no other command is made, none of cobra's
+// either: their flags are some hundreds. Only the root itself is asked for the version.
 func newRoot(out *lastError, stderr io.Writer, args []string) *cobra.Command {
 	stdout := out.w
 	root := &cobra.Command{
@@ -39,7 +39,6 @@ Backtraces go to standard output, messages to standard error. Exit codes: 0
 every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
 capture gave none (those of the other captures are written all the same); 64
 wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
-		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -47,6 +46,9 @@ wrong usage; 129, 130 and 143 a signal ended it (SIGHUP, SIGINT, SIGTERM).`,
 	one := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && args[0] == c.name })
 	if one >= 0 {
 		all = all[one : one+1]
+		root.CompletionOptions.DisableDefaultCmd = true
+	} else {
+		root.Version = version()
 	}
 	for _, c := range all {
 		root.AddCommand(c.make())
