@@ -2,6 +2,7 @@ package elf
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -155,8 +156,12 @@ func (h *sectionHeaders) at(i int) (s shdr) {
 	return s
 }
 
-// find returns the first section with a name. Names are compared in place, of each image for some thirty questions.
+// find returns the first section with a name. Names are compared in place, of each image for some thirty questions, most of which are
+// for sections that few images have: their names are not even among the strings, all of which begin with a dot.
 func (h *sectionHeaders) find(name string) (shdr, bool) {
+	if len(h.names) <= maxName && !bytes.Contains(h.names, []byte(strings.TrimPrefix(name, "."))) {
+		return shdr{}, false
+	}
 	order, table := bin.Order(h.enc.big), h.data[min(h.off, uint64(len(h.data))):]
 	for i := range h.n {
 		if b := table[uint64(i)*h.size:]; nameIs(h.names, order.U32(b), name) && order.U32(b[4:]) != 0 {

@@ -18,7 +18,12 @@ const (
 func newSlots(arch *cpu.Arch) *slots {
 	s := new(slots)
 	for n := range s {
-		s[n], _ = arch.RegByDWARF(uint64(n))
+		s[n] = cpu.NoReg
+	}
+	for i := range arch.Regs {
+		if n := arch.Regs[i].DWARF; n >= 0 && n < len(s) && (s[n] == cpu.NoReg || n == i) { // as RegByDWARF has it
+			s[n] = cpu.Reg(i)
+		}
 	}
 	return s
 }
