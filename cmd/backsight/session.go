@@ -135,8 +135,7 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	if code != exitOK {
 		return &failure{code: code}
 	}
-	// Images are shared by all captures and stay open until the last.
-	return s.lib.Close()
+	return nil // images are shared by all captures, and open as long as the process lives
 }
 
 // failed writes the object of a capture that could not be read, for programs; people are

@@ -24,7 +24,10 @@ const maxBinaries = 1 << 12
 func (f *finder) fromMappings() {
 	files, binaries := grouped(f.notes.files), budget.New("binaries", maxBinaries, 0)
 	main := f.mainPath(files)
-	for _, m := range files {
+	ahead := f.openAhead(files)
+	defer ahead.end()
+	for i, m := range files {
+		ahead.reached.Store(int64(i))
 		head := f.space.mappedHeader(&m)
 		if !f.space.isCode(&m, &head) {
 			continue
