@@ -3,6 +3,7 @@ package input
 import (
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -50,11 +51,9 @@ const maxBeginning = 256
 // order of their names' lengths, and then of the names.
 func (t *tree) beginning(prefix string) (found []string) {
 	found = slices.Collect(t.listed().beginning(prefix))
-	slices.SortFunc(found, func(a, b string) int {
-		if d := len(filepath.Base(a)) - len(filepath.Base(b)); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+	sort.Slice(found, func(i, j int) bool {
+		d := len(filepath.Base(found[i])) - len(filepath.Base(found[j]))
+		return d < 0 || d == 0 && found[i] < found[j]
 	})
 	return found[:min(len(found), maxBeginning)]
 }

@@ -3,6 +3,7 @@ package elf
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -104,7 +105,7 @@ func importsOf(c *container) (m imports) {
 	m.relocated(c, d.rela, d.relasz, true, d.relatives)
 	m.relocated(c, d.jmprel, d.pltrelsz, d.pltrel == dtRela, 0)
 	m.addStubs()
-	slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
+	sort.SliceStable(m.slots, func(i, j int) bool { return m.slots[i].addr < m.slots[j].addr })
 	m.slots = slices.Clip(m.slots)
 	m.sortResolvers()
 	return m
@@ -234,7 +235,7 @@ func (m *imports) addResolved(f *file) {
 				break
 			}
 		}
-		slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
+		sort.SliceStable(m.slots, func(i, j int) bool { return m.slots[i].addr < m.slots[j].addr })
 		return
 	}
 }
