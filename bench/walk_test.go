@@ -1,11 +1,14 @@
 package bench_test
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -50,14 +53,14 @@ func differ(frames []unwind.Frame, want []uint64) int {
 }
 
 // TestOneWalker: what the walker has cached changes nothing, and no walk allocates once
-// everything was met. (TestWork has what the walks through libraries allocate.)
+// everything was met.
 func TestOneWalker(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
 			snaps := load(t, name).snaps
 			one := cachesWell(t, snaps)
 
-			if n := allocations(one, snaps); n != 0 && !slices.Contains(libraries, name) {
+			if n := allocations(one, snaps); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})
@@ -75,6 +78,32 @@ func TestOneWalker(t *testing.T) {
 			defer release()
 			cachesWell(t, snaps)
 		})
+	}
+}
+
+// TestWarm: no walk allocates once everything was met, on any processor, with unwind tables or without. Programs as Debian
+// ships them are many images. The race detector (-short) has allocations of its own.
+func TestWarm(t *testing.T) {
+	cases := recorded.Cases(t, "*/*")
+	if shipped, err := truth.Cases(filepath.Join(recorded.Testdata(t), "../../shared/truth/debian"), ""); err == nil {
+		cases = append(cases, shipped...)
+	}
+	for _, c := range cases {
+		for _, tier := range truth.Tiers {
+			t.Run(c.Name+"/"+tier, func(t *testing.T) {
+				snaps := snapshotsOf(t, &c, tier)
+				if len(snaps) == 0 || testing.Short() {
+					t.Skip("no such program, or counting is of no use")
+				}
+				u, err := backsight.NewUnwinder(backsight.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := allocations(u.Walker(snaps[0]), snaps); n != 0 {
+					t.Errorf("%v allocations in a round of %d walks", n, len(snaps))
+				}
+			})
+		}
 	}
 }
 

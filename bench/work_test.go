@@ -23,24 +23,24 @@ type gate struct {
 // answers together have led to their callers.
 var gates = map[string]gate{
 	"x86_64/stripped": {
-		first: work{searches: 1200, asked: 6179, edges: 1676, cost: 4167364, decoded: 42534, allocations: 25945},
-		cold:  work{searches: 549, asked: 2445, edges: 740, cost: 767421, decoded: 3163, allocations: 2822},
+		first: work{searches: 1200, asked: 6179, edges: 1676, cost: 4167364, decoded: 38241, allocations: 24300},
+		cold:  work{searches: 549, asked: 2445, edges: 740, cost: 767373, allocations: 2542},
 		warm:  work{searches: 1, asked: 7, edges: 1, cost: 9},
 	},
 	"x86_64/naked": {
-		first: work{searches: 1525, asked: 9544, edges: 3081, cost: 3511168, decoded: 73302, allocations: 52687},
-		cold:  work{searches: 1061, asked: 6564, edges: 2123, cost: 817319, decoded: 6332, allocations: 4588},
-		warm:  work{searches: 1, asked: 7, edges: 2, cost: 9, decoded: 20, allocations: 2},
+		first: work{searches: 1525, asked: 9544, edges: 3081, cost: 3511168, decoded: 66834, allocations: 49357},
+		cold:  work{searches: 1061, asked: 6564, edges: 2123, cost: 817319, allocations: 2750},
+		warm:  work{searches: 1, asked: 7, edges: 2, cost: 9},
 	},
 	"aarch64/stripped": {
-		first: work{searches: 1239, asked: 6589, edges: 1742, cost: 4379204, decoded: 59378, allocations: 31537},
-		cold:  work{searches: 581, asked: 2607, edges: 785, cost: 884736, decoded: 3546, allocations: 2866},
+		first: work{searches: 1239, asked: 6589, edges: 1742, cost: 4379204, decoded: 56032, allocations: 27453},
+		cold:  work{searches: 581, asked: 2607, edges: 785, cost: 884732, decoded: 122, allocations: 2683},
 		warm:  work{},
 	},
 	"aarch64/naked": {
-		first: work{searches: 1589, asked: 9808, edges: 3306, cost: 3950378, decoded: 89285, allocations: 63498},
-		cold:  work{searches: 1115, asked: 6851, edges: 2316, cost: 1149952, decoded: 6384, allocations: 4407},
-		warm:  work{searches: 42, asked: 381, edges: 170, cost: 171406, decoded: 128, allocations: 34},
+		first: work{searches: 1589, asked: 9808, edges: 3306, cost: 3950378, decoded: 83841, allocations: 57394},
+		cold:  work{searches: 1115, asked: 6851, edges: 2316, cost: 1149952, allocations: 2903},
+		warm:  work{searches: 42, asked: 381, edges: 170, cost: 171406},
 	},
 }
 
@@ -48,8 +48,7 @@ var gates = map[string]gate{
 const compiler = "go1.26"
 
 // TestWork counts what walks take, in each state of the caches. 3 % more is a walk that has become slower; at 3 % less the
-// gate is lowered. What warm walks allocate is exact: all but those of aarch64/naked, and two of x86_64/naked, find
-// everything in caches. The race detector (-short) has allocations of its own.
+// gate is lowered. Warm walks allocate nothing at all, as TestWarm has it of all programs. The race detector (-short) has allocations of its own.
 func TestWork(t *testing.T) {
 	known := strings.HasPrefix(runtime.Version(), compiler)
 	for _, name := range libraries {
@@ -58,8 +57,8 @@ func TestWork(t *testing.T) {
 			within(t, "first", got.first, want.first, known)
 			within(t, "cold", got.cold, want.cold, known)
 			within(t, "warm", got.warm, want.warm, false)
-			if !testing.Short() && got.warm.allocations != want.warm.allocations {
-				t.Errorf("%d allocations in a warm round, the gate is %d", got.warm.allocations, want.warm.allocations)
+			if !testing.Short() && got.warm.allocations != 0 {
+				t.Errorf("%d allocations in a warm round", got.warm.allocations)
 			}
 		})
 	}

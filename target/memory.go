@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sort"
+	"sync/atomic"
 )
 
 // Memory is the captured address space: segments sorted by address, not
@@ -17,6 +18,8 @@ type Memory struct {
 	big  bool
 	addr uint64 // mask of address bits
 	word int
+
+	joined [maxJoined]atomic.Value // of *joint, by address
 }
 
 // Segment is a run of captured bytes.
@@ -208,9 +211,26 @@ func (m *Memory) across(addr uint64, b []byte) []byte {
 	if m.find(addr+uint64(len(b))) == nil {
 		return b
 	}
-	run := make([]byte, minRun)
-	return run[:m.Read(addr, run)]
+	kept := &m.joined[addr/4%maxJoined]
+	j, ok := kept.Load().(*joint)
+	if !ok || j.addr != addr {
+		j = &joint{addr: addr}
+		j.n = m.Read(addr, j.run[:])
+		kept.Store(j)
+	}
+	return j.run[:j.n]
 }
+
+// joint is a run of bytes of two segments or more.
+type joint struct {
+	addr uint64
+	run  [minRun]byte
+	n    int
+}
+
+// maxJoined bounds the runs that are kept: few segments that adjoin hold code, as where a signal's trampoline was captured beside the
+// stack.
+const maxJoined = 16
 
 // minRun is how many bytes Bytes returns where there are as many: as long as
 // the signal trampolines and the instructions before a return address, which are looked

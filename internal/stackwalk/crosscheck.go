@@ -55,7 +55,7 @@ func (f *finder) crossCheck(r *search) {
 	rule := f.codeRule
 	rule.Reset()
 	found := src.Rule(&f.query, rule) == unwind.Found
-	byReturn := found && returnsByLink(r.frame, table)
+	byReturn := found && f.returnsByLink(r.frame, table)
 	sure := byReturn || found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
 	if !sure && (!several || !found) {
 		f.unconfirmed(r, several)
@@ -86,7 +86,7 @@ func (f *finder) crossCheck(r *search) {
 // several functions says is not certain then.
 func (f *finder) unconfirmed(r *search, several bool) {
 	table := &r.best
-	if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
+	if f.returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
 		r.dispute()
 	} else if several {
 		table.limit(unwind.Likely, unwind.CapUnchecked)

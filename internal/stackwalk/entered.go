@@ -65,8 +65,12 @@ func (f *finder) leaveEntered(c *candidate, r *search) {
 	}
 }
 
-// above are the candidates that c would be with the frame in place that the call before its PC leads to.
-func (f *finder) above(s *State, c *candidate) (all []candidate) {
+// MaxLeafFrames bounds the heights of SP in a leaf.
+const MaxLeafFrames = 2
+
+// above are the candidates that c would be with the frame in place that the call before its PC leads to; valid until asked again.
+func (f *finder) above(s *State, c *candidate) []candidate {
+	all := f.entered[:0]
 	arch := s.Snapshot.Arch
 	call, kind := callsite.BeforeIn(s.Snapshot, c.module, c.pc, c.mode)
 	sp, ok := c.Regs.Lookup(arch.SP)
@@ -82,6 +86,9 @@ func (f *finder) above(s *State, c *candidate) (all []candidate) {
 		}
 	}
 	for _, size := range f.verifier.graph.LeafFrames(s.Snapshot, call, c.mode) {
+		if size == 0 {
+			break
+		}
 		one := *c
 		one.CFA = (sp + uint64(size)) & arch.AddrMask()
 		one.Regs = cpu.Registers{} // those that the leaf has changed are not known
@@ -89,6 +96,7 @@ func (f *finder) above(s *State, c *candidate) (all []candidate) {
 		one.Regs.Set(arch.PC, c.raw)
 		all = append(all, one)
 	}
+	f.entered = all
 	return all
 }
 

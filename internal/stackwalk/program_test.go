@@ -175,8 +175,10 @@ func (graph) MayJump(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { retu
 
 func (graph) Shadows(*target.Module, uint64, cpu.Mode, bool, cpu.Reg) (int64, bool) { return 0, false }
 func (graph) Entered(*target.Snapshot, cpu.CallSite) []stackwalk.Rule               { return nil }
-func (graph) LeafFrames(*target.Snapshot, cpu.CallSite, cpu.Mode) []int64           { return nil }
-func (graph) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool    { return true }
+func (graph) LeafFrames(*target.Snapshot, cpu.CallSite, cpu.Mode) (none [stackwalk.MaxLeafFrames]int64) {
+	return none
+}
+func (graph) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
 
 func (graph) StartHandsOn(*target.Module, uint64, uint64, uint64, cpu.Mode) bool { return false }
 

@@ -23,6 +23,8 @@ type finder struct {
 	step      Caller // the answer of a FrameSource
 	codeRule  *Rule  // the code's answer in crossCheck; made when first needed
 	lost      candidate
+	entered   []candidate // see above
+	insns     [2]cpu.Insn // for decoders, which are called through an interface
 }
 
 // search is the search for the caller of one frame: the best candidate so far, and

@@ -169,8 +169,8 @@ type CallGraph interface {
 	// place that its code does not tell: what runs there has the function's caller above its own frame. Only SP is known there.
 	Entered(snap *target.Snapshot, call cpu.CallSite) []Rule
 	// LeafFrames are by how much the function that a call leads to, in code of a mode, has SP lowered where it runs, if it calls
-	// nobody and keeps the return address in its register.
-	LeafFrames(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode) []int64
+	// nobody and keeps the return address in its register; 0 behind the last.
+	LeafFrames(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode) [MaxLeafFrames]int64
 	// CalledByPointer tells whether a call through a pointer may lead to the function that has
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.

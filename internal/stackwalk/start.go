@@ -89,6 +89,9 @@ func (a *startRules) begunBy(c *candidate) bool {
 	const instruction = 4 // bytes, at most: a NOP
 	img := c.module.Image
 	at := c.module.ToImage(c.pc) & img.Arch.AddrMask()
+	if lo, _, _, ok := img.Symbols.FunctionAt(at - 1); ok && at-lo > instruction {
+		return false // as most places, without a string of the name
+	}
 	if f, ok := img.Symbols.At(at - 1); !ok || at-f.Addr > instruction {
 		return false
 	}
@@ -185,15 +188,15 @@ func (s *State) LinkSpent() bool {
 // returnsByLink tells whether the frame stands at an instruction that returns by the link
 // register, to elsewhere than c. The same interpreter's epilogue has x29 back when it returns, and
 // the table takes the caller's x29 for its own.
-func returnsByLink(s *State, c *candidate) bool {
+func (f *finder) returnsByLink(s *State, c *candidate) bool {
 	ra, _, ok := linkOf(s)
 	arch := s.Snapshot.Arch
 	if !ok || arch.Decoder == nil {
 		return false
 	}
-	var in [2]cpu.Insn // allocated, as the decoder is called through an interface
-	return arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, in[:]) > 0 &&
-		in[0].Op == cpu.OpReturn && in[0].Src == arch.LR && in[0].Flags&(cpu.FlagConditional|cpu.FlagException) == 0 && c.pc != ra
+	in := &f.insns[0]
+	return arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, f.insns[:]) > 0 &&
+		in.Op == cpu.OpReturn && in.Src == arch.LR && in.Flags&(cpu.FlagConditional|cpu.FlagException) == 0 && c.pc != ra
 }
 
 // byLink tells whether a rule takes the return address out of the link register.

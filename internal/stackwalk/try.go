@@ -213,9 +213,11 @@ func (f *finder) abandons(rule *Rule) bool {
 	if f.verifier.graph == nil || rule.Flags&StartStated == 0 {
 		return false
 	}
-	q := f.query
-	q.Entry, q.HasEntry = rule.Start, true
-	return f.verifier.graph.Abandons(&q)
+	asked := f.query
+	f.query.Entry, f.query.HasEntry = rule.Start, true
+	abandons := f.verifier.graph.Abandons(&f.query)
+	f.query = asked
+	return abandons
 }
 
 // tryShadow offers the caller that the shadow stack names, where the word that a rule has for the return address is another:

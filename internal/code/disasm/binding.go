@@ -26,18 +26,8 @@ func withoutBindingCalls(c Code, at Addr, buf []cpu.Insn) {
 // bindingCall tells whether the instruction before the call buf[i] at pc hands the return
 // address on in a register that calls do not preserve, and the delay slot a number.
 func bindingCall(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
-	var around [2]cpu.Insn
-	before, slot := &around[0], &around[1]
-	if i > 0 {
-		before = &buf[i-1]
-	} else if c.decode(Addr{pc - uint64(buf[i].Len), mode}, around[:1]) == 0 {
-		return false
-	}
-	if i+1 < len(buf) {
-		slot = &buf[i+1]
-	} else if c.decode(Addr{pc + uint64(buf[i].Len), mode}, around[1:]) == 0 {
-		return false
-	}
+	size := uint64(buf[i].Len)
+	before, slot := c.beside(buf, i-1, Addr{pc - size, mode}), c.beside(buf, i+1, Addr{pc + size, mode})
 	return before.Op == cpu.OpMove && before.Src == c.Arch.LR && !c.Arch.Preserved.Has(before.Dst) &&
 		slot.Op == cpu.OpConst && slot.Dst != before.Dst && slot.Dst != buf[i].Src
 }

@@ -25,14 +25,17 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
 			call := stepping.StepOf(buf[i:], pc)
 			if call.Waits() {
-				if slot := hookSlot(c, call, at.Mode); slot != nil {
-					*in, *slot = nop(in), nop(slot)
+				if slot := c.beside(buf, i+1, Addr{pc + size, at.Mode}); dropsSP(c, &slot) {
+					*in = nop(in)
+					if call.Slot != nil {
+						*call.Slot = nop(&slot)
+					}
 				}
 			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
 					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
 			}
-		case i == 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
+		case i == 0 && dropsSP(c, in) && behindCall(c, buf, pc, at.Mode):
 			*in = nop(in)
 		}
 		pc += size
@@ -62,31 +65,22 @@ func nop(in *cpu.Insn) cpu.Insn {
 // of buf is at at. Functions that compilers outlined are called so, too, and leave LR to be
 // restored from there.
 func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
-	var before [1]cpu.Insn
-	in := &before[0]
-	if i > 0 {
-		in = &buf[i-1]
-	} else if c.decode(Addr{at.PC - c.Arch.InsnAlignIn(at.Mode), at.Mode}, before[:]) == 0 {
-		return false
-	}
+	in := c.beside(buf, i-1, Addr{at.PC - c.Arch.InsnAlignIn(at.Mode), at.Mode})
 	return in.Op == cpu.OpMove && in.Dst == c.Arch.HookKeeps && in.Src == c.Arch.LR
 }
 
-// hookSlot is the instruction in the delay slot of a call, if that instruction makes the call a call of
-// the profiling hook; else nil. A slot that was not decoded with the call is decoded here.
-func hookSlot(c Code, call stepping.Step, mode cpu.Mode) *cpu.Insn {
-	var next [1]cpu.Insn
-	slot := call.Slot
-	if call.Cut {
-		if c.decode(Addr{call.Next, mode}, next[:]) == 0 {
-			return nil
-		}
-		slot = &next[0]
+// beside is buf[i] or, of an i outside of buf, what stands at a place; no operation where nothing can be decoded. buf[0] lends
+// the memory: memory that a decoder fills is allocated, as decoders are called through an interface.
+func (c Code) beside(buf []cpu.Insn, i int, at Addr) (in cpu.Insn) {
+	if i >= 0 && i < len(buf) {
+		return buf[i]
 	}
-	if !dropsSP(c, slot) {
-		return nil
+	lent := buf[0]
+	if c.decode(at, buf[:1]) > 0 {
+		in = buf[0]
 	}
-	return slot
+	buf[0] = lent
+	return in
 }
 
 // dropsSP tells whether an instruction makes room for as much as the hook pops.
@@ -95,14 +89,10 @@ func dropsSP(c Code, in *cpu.Insn) bool {
 }
 
 // behindCall tells whether pc is the delay slot of a call.
-func behindCall(c Code, pc uint64, mode cpu.Mode) bool {
+func behindCall(c Code, buf []cpu.Insn, pc uint64, mode cpu.Mode) bool {
 	const call = 4 // bytes: the hook is called in the standard encoding
-	var before [1]cpu.Insn
-	if c.decode(Addr{pc - call, mode}, before[:]) == 0 {
-		return false
-	}
-	step := stepping.StepOf(before[:], pc-call)
-	return step.In.Op == cpu.OpCall && step.Waits()
+	in := c.beside(buf, -1, Addr{pc - call, mode})
+	return in.Op == cpu.OpCall && in.Flags&cpu.FlagDelaySlot != 0
 }
 
 // hookPushed tells whether the instruction before the call buf[i] at pc pushes the link
@@ -111,12 +101,9 @@ func hookPushed(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
 	if buf[i].Target == 0 {
 		return false
 	}
-	if i > 0 {
-		return pushesLR(c, &buf[i-1])
-	}
 	push := 4 - 2*uint64(mode) // bytes: Thumb's has two
-	var before [1]cpu.Insn
-	return c.decode(Addr{pc - push, mode}, before[:]) == 1 && pushesLR(c, &before[0])
+	in := c.beside(buf, i-1, Addr{pc - push, mode})
+	return pushesLR(c, &in)
 }
 
 func pushesLR(c Code, in *cpu.Insn) bool {

@@ -184,12 +184,22 @@ func (e *Entries) Below(at disasm.Addr) []uint64 {
 	if start, _, ok := e.Declared(at.PC); ok && start.Mode == at.Mode {
 		return []uint64{start.PC}
 	}
-	return e.around(at.PC).certain().entries.below(at, nearEntries)
+	return e.around(at.PC).certain().entries.below(make([]uint64, 0, nearEntries), at)
+}
+
+// Nearest is the first of Below.
+func (e *Entries) Nearest(at disasm.Addr) (pc uint64, ok bool) {
+	if start, _, ok := e.Declared(at.PC); ok && start.Mode == at.Mode {
+		return start.PC, true
+	}
+	var room [1]uint64
+	list := e.around(at.PC).certain().entries.below(room[:0], at)
+	return room[0], len(list) > 0
 }
 
 // CandidatesBelow is Below for candidates.
 func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
-	return e.near(at).entries.below(nil, e.code, at, nearCandidates)
+	return e.near(at).entries.below(make([]uint64, 0, nearCandidates), e.code, at)
 }
 
 // PointedBelow is Below for the places that data points to; empty where the file declares the function.
@@ -197,7 +207,7 @@ func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
 	if e.Declares(at.PC) {
 		return nil
 	}
-	return e.undeclared.pointed().below(at, nearPointed)
+	return e.undeclared.pointed().below(make([]uint64, 0, nearPointed), at)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the

@@ -62,18 +62,15 @@ func endOf(c disasm.Code, pc uint64) uint64 {
 	return pc
 }
 
-// below appends to pcs the addresses of the nearest places at or below one and of its mode, nearest
-// first, until there are n.
-func (l keys) below(pcs []uint64, c disasm.Code, at disasm.Addr, n int) []uint64 {
+// below fills the room that pcs has with the addresses of the nearest places at or below one and of its mode, nearest
+// first.
+func (l keys) below(pcs []uint64, c disasm.Code, at disasm.Addr) []uint64 {
 	i, found := slices.BinarySearch(l, at.Key())
 	if found {
 		i++
 	}
-	for i--; i >= 0 && len(pcs) < n; i-- {
+	for i--; i >= 0 && len(pcs) < cap(pcs); i-- {
 		if a := c.Addr(l[i]); a.Mode == at.Mode {
-			if pcs == nil {
-				pcs = make([]uint64, 0, n)
-			}
 			pcs = append(pcs, a.PC)
 		}
 	}

@@ -63,12 +63,12 @@ func (p *places) next(pc, self uint64) (uint64, bool) {
 	return 0, false
 }
 
-// below are the addresses of the nearest n places at or below one and of its mode, nearest
+// below fills the room that pcs has with the addresses of the nearest places at or below one and of its mode, nearest
 // first.
-func (p *places) below(at disasm.Addr, n int) (pcs []uint64) {
+func (p *places) below(pcs []uint64, at disasm.Addr) []uint64 {
 	in := p.in.Load()
-	for i := min(in.index(at.Key()), len(in.found)-1); i >= 0 && len(pcs) < n; i-- {
-		pcs = in.part(i).below(pcs, p.code, at, n)
+	for i := min(in.index(at.Key()), len(in.found)-1); i >= 0 && len(pcs) < cap(pcs); i-- {
+		pcs = in.part(i).below(pcs, p.code, at)
 	}
 	return pcs
 }

@@ -35,7 +35,7 @@ func TestListed(t *testing.T) {
 		for pc := uint64(0); pc < size*n; pc += 3 {
 			next, some := p.next(pc, 7*size)
 			a := disasm.Addr{PC: pc}
-			list = append(list, fmt.Sprint(pc, p.has(a), p.below(a, 3), next, some, p.between(span{pc, pc + 5*size})))
+			list = append(list, fmt.Sprint(pc, p.has(a), p.below(make([]uint64, 0, 3), a), next, some, p.between(span{pc, pc + 5*size})))
 		}
 		return list
 	}

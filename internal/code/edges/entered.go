@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
@@ -30,30 +31,25 @@ func (g *Graph) Entered(snap *target.Snapshot, call cpu.CallSite) []stackwalk.Ru
 	return p.memos.framed.Get(p.at, func() []stackwalk.Rule { return framedJumps(p.program, p.at) })
 }
 
-// maxLeafFrames bounds the heights of SP in a leaf.
-const maxLeafFrames = 2
-
 // LeafFrames implements stackwalk.CallGraph.
-func (g *Graph) LeafFrames(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode) (sizes []int64) {
+func (g *Graph) LeafFrames(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode) (sizes [stackwalk.MaxLeafFrames]int64) {
 	to, ok := disasm.Addr{PC: call.Target, Mode: call.TargetMode}, true
 	if !call.Direct {
 		to.PC, to.Mode, ok = g.Callee(snap, call.Addr, mode)
 	}
 	p, has := capture{g, snap}.find(to)
 	if !ok || !has {
-		return nil
+		return sizes
 	}
 	table := p.Heights.Of(p.at)
-	if table == nil {
-		return nil
+	if table == nil || slices.ContainsFunc(table.Frames, func(r heights.SavedRegs) bool { return !r.Kept.Has(p.Arch.LR) }) {
+		return sizes
 	}
+	n := 0
 	for _, r := range table.Frames {
-		size := -int64(r.SP)
-		switch {
-		case !r.Kept.Has(p.Arch.LR):
-			return nil
-		case size > 0 && !slices.Contains(sizes, size) && len(sizes) < maxLeafFrames:
-			sizes = append(sizes, size)
+		if size := -int64(r.SP); size > 0 && n < len(sizes) && !slices.Contains(sizes[:n], size) {
+			sizes[n] = size
+			n++
 		}
 	}
 	return sizes

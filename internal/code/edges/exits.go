@@ -49,13 +49,14 @@ const maxBefore = 64
 // from which instructions lead there, so that the decoding has fallen into step on the way.
 func (g *Graph) BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
-	if !ok {
-		return false
-	}
-	pc = p.at.PC
+	return ok && p.answer(question{kind: behindSyscall, at: p.at}, p.behindSyscall)
+}
+
+func (p place) behindSyscall() bool {
+	pc := p.at.PC
 	var buf [maxBefore]cpu.Insn
 	for from := pc - maxBefore; from < pc; from += max(p.Arch.InsnAlign, 1) {
-		n := p.Decode(disasm.Addr{PC: from, Mode: mode}, buf[:])
+		n := p.Decode(disasm.Addr{PC: from, Mode: p.at.Mode}, buf[:])
 		for i, at := 0, from; i < n && at < pc; i++ {
 			if at += uint64(buf[i].Len); at == pc {
 				return buf[i].Op == cpu.OpSyscall
@@ -81,9 +82,10 @@ const maxExit = 8
 // a context return to __start_context, which ends in a call of exit.
 func (g *Graph) EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
-	if !ok {
-		return false
-	}
+	return ok && p.answer(question{kind: endsThread, at: p.at}, p.endsThread)
+}
+
+func (p place) endsThread() bool {
 	if _, called := p.callBefore(); !called && p.Entries.IsEntry(p.at) && p.Callees.NeverReturns(p.at) {
 		return true
 	}

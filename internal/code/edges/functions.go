@@ -30,11 +30,11 @@ const maxCallers = 32
 
 // nearest is the function of the nearest certain entry; nil where no entry is certain.
 func (p *program) nearest(at disasm.Addr) *dataflow.Function {
-	below := p.Entries.Below(at)
-	if len(below) == 0 {
+	entry, ok := p.Entries.Nearest(at)
+	if !ok {
 		return nil
 	}
-	return p.Flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode})
+	return p.Flows.Function(disasm.Addr{PC: entry, Mode: at.Mode})
 }
 
 // owner is the function that a place belongs to: of the nearest certain entry, or one that
@@ -113,10 +113,12 @@ func (g *Graph) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site 
 	}
 	// Whose address is taken only a pass through all code tells: not asked where a function
 	// is proven to go on behind the call with its frame.
-	if _, frame := p.Heights.Proven(p.at); frame != nil && frame.SP != 0 {
-		return false
+	goesOn := func() bool {
+		_, frame := p.Heights.Proven(p.at)
+		return frame != nil && frame.SP != 0
 	}
-	return p.mayNotReturn(m, site) && !p.fillsUpTo(p.at) && p.Entries.AddressTaken(p.at)
+	named := func() bool { return !p.fillsUpTo(p.at) && p.Entries.AddressTaken(p.at) }
+	return !p.answer(question{kind: goesOnHere, at: p.at}, goesOn) && p.mayNotReturn(m, site) && p.answer(question{kind: namedOnly, at: p.at}, named)
 }
 
 // fillsUpTo tells whether filler stands at a place, up to where a function is known to begin:

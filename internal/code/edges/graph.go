@@ -89,7 +89,8 @@ func (c capture) find(at disasm.Addr) (p place, ok bool) {
 
 // memos are the answers for one image that are remembered, for as long as there is room.
 type memos struct {
-	reached memo.Table[reach, reachable]
+	reached memo.Table[question, finding]
+	told    memo.Table[question, finding] // of the other kinds
 	// of calls through registers and pointers, by site
 	calls   memo.Table[disasm.Addr, calls]
 	targets memo.Table[disasm.Addr, targets]
@@ -113,23 +114,51 @@ const keptTargets = 8 * keptAnswers
 
 // bound says how much is remembered.
 func (k *memos) bound() {
-	for _, bound := range []*int{&k.reached.Bound, &k.ofCalls.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
+	for _, bound := range []*int{&k.reached.Bound, &k.ofCalls.Bound, &k.told.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
 		&k.slots.Bound, &k.callers.Bound, &k.framed.Bound, &k.imports.Bound, &k.features.Bound} {
 		*bound = keptAnswers
 	}
 	k.targets.Bound, k.targets.Weigh = keptTargets, func(t targets) int { return 1 + len(t.known) }
 }
 
-// reach is a question whether control comes from an entry to pc, both of one image.
-type reach struct {
-	entry disasm.Addr
-	pc    uint64
+// question is one that the code of an image alone answers: about a place, or about two, or a place and a register.
+type question struct {
+	kind
+	at    disasm.Addr
+	other uint64
 }
 
-// reachable is what a question cost, and the answer.
-type reachable struct {
+// finding is the answer to a question, and a number: what the answer cost, or by how much a register was moved.
+type finding struct {
 	stackwalk.Answer
-	cost uint32
+	n uint32
+}
+
+// kind is what is asked.
+type kind uint8
+
+const (
+	reaches       kind = iota // does control come from an entry to another place?
+	goesOnHere                // is a function proven to go on at a place, with a frame?
+	namedOnly                 // does a pointer alone say that a function begins there?
+	behindSyscall             // does a system call stand before?
+	endsThread                // does a thread end there?
+	goesAnywhere              // does a call of the code there go on to anywhere?
+	jumpsInto                 // does the function that begins there jump to that of another place?
+	movesPointer              // by how much has the function moved a register that points to a shadow stack?
+)
+
+// answer is what find answers to a question, whose memory is used once. Warm walks ask anew about frames that several answers
+// together led to.
+func (p *program) answer(q question, find func() bool) bool {
+	a, ok := p.memos.told.Find(q)
+	if !ok {
+		if a.Answer = stackwalk.No; find() {
+			a.Answer = stackwalk.Yes
+		}
+		p.memos.told.Keep(q, a)
+	}
+	return a.Answer == stackwalk.Yes
 }
 
 // calls is where an indirect call goes: through the word at slot, or to a place that constants tell.

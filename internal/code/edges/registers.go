@@ -113,11 +113,11 @@ func (p place) callWithin() (c callWithin, ok bool) {
 	}
 	call, ok := p.callBefore()
 	site := inImage(p.m, call.Addr)
-	below := p.Entries.Below(disasm.Addr{PC: site, Mode: p.at.Mode})
-	if !ok || len(below) == 0 {
+	entry, found := p.Entries.Nearest(disasm.Addr{PC: site, Mode: p.at.Mode})
+	if !ok || !found {
 		return c, false
 	}
-	return callWithin{disasm.Addr{PC: below[0], Mode: p.at.Mode}, min(p.Entries.Next(site, site), below[0]+maxCallerSize), site}, true
+	return callWithin{disasm.Addr{PC: entry, Mode: p.at.Mode}, min(p.Entries.Next(site, site), entry+maxCallerSize), site}, true
 }
 
 // called is where the call at a place reads its target.

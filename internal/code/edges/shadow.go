@@ -5,6 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/target"
 )
 
@@ -20,17 +21,27 @@ func (g *Graph) Shadows(m *target.Module, pc uint64, mode cpu.Mode, exact bool, 
 	if !ok {
 		return 0, false
 	}
+	q := question{movesPointer, p.at, uint64(r)}
+	a, ok := p.memos.told.Find(q)
+	if !ok {
+		a = p.movement(r)
+		p.memos.told.Keep(q, a)
+	}
+	return int64(int32(a.n)), a.Answer == stackwalk.Yes
+}
+
+// movement is by how much the function has moved register r up to the place.
+func (p place) movement(r cpu.Reg) (unknown finding) {
 	fn := p.holding()
 	var st absint.State
 	if fn == nil || !fn.StateAt(p.at, &st) || !st.Regs[r].RelativeTo(r) {
-		return 0, false
+		return unknown
 	}
-	word := int64(p.Arch.AddrSize)
-	switch moved = st.Regs[r].Off; {
-	case moved == 0, (moved == word || moved == -word) && p.storesLink(fn, r):
-		return moved, true
+	word, by := int64(p.Arch.AddrSize), st.Regs[r].Off
+	if by == 0 || (by == word || by == -word) && p.storesLink(fn, r) {
+		return finding{stackwalk.Yes, uint32(by)}
 	}
-	return 0, false
+	return unknown
 }
 
 // storesLink tells whether a function stores its return address through register r before the place.

@@ -20,15 +20,15 @@ func (g *Graph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc u
 	if !ok {
 		return stackwalk.Unknown, false, 0
 	}
-	k := reach{p.at, inImage(p.m, pc)}
+	q := question{reaches, p.at, inImage(p.m, pc)}
 	if p.m.Contains(pc) {
-		if r, ok := p.memos.reached.Find(k); ok {
-			return r.Answer, true, uint64(r.cost)
+		if r, ok := p.memos.reached.Find(q); ok {
+			return r.Answer, true, uint64(r.n)
 		}
 	}
 	a = w.from(disasm.Addr{PC: entry, Mode: mode})
 	if w.alone {
-		p.memos.reached.Keep(k, reachable{a, uint32(w.cost)})
+		p.memos.reached.Keep(q, finding{a, uint32(w.cost)})
 	}
 	return a, w.alone, uint64(w.cost)
 }
@@ -108,7 +108,7 @@ func (w *tailWalk) from(entry disasm.Addr) stackwalk.Answer {
 // thunk tells whether the code at a place goes on to any function, as retpolines do (disasm.Thunk).
 func (w *tailWalk) thunk(at disasm.Addr) bool {
 	p, ok := w.find(at)
-	if !ok || !disasm.Thunk(p.Code, p.at) {
+	if !ok || !p.answer(question{kind: goesAnywhere, at: p.at}, func() bool { return disasm.Thunk(p.Code, p.at) }) {
 		return false
 	}
 	w.alone = p.m.Contains(w.pc)
@@ -157,7 +157,7 @@ func (w *tailWalk) visit(to disasm.Addr) (a stackwalk.Answer, stub bool) {
 			return stackwalk.No, true
 		}
 	}
-	return w.leaves(p.m, f, isStub), false
+	return w.leaves(p, f, isStub), false
 }
 
 // throughLinker answers for a stub of p at an image address that has the dynamic linker bind its
@@ -199,13 +199,13 @@ func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a st
 	return stackwalk.Unknown, false
 }
 
-// leaves answers for a function of m that does not have pc, and adds its tail calls. A direct jump
+// leaves answers for a function of p that does not have pc, and adds its tail calls. A direct jump
 // from the function's code to the function that has pc makes the answer Yes. Where all of the
 // flow was followed without coming to that jump, only the runtime may come there (the jump of a
 // landing pad), and the answer is unknown.
-func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) stackwalk.Answer {
-	own := m.Contains(w.pc)
-	jumps := own && f.JumpsTo(inImage(m, w.pc))
+func (w *tailWalk) leaves(p place, f *dataflow.Function, isStub bool) stackwalk.Answer {
+	own, pc := p.m.Contains(w.pc), inImage(p.m, w.pc)
+	jumps := own && p.answer(question{jumpsInto, f.Entry, pc}, func() bool { return f.JumpsTo(pc) })
 	if own && !f.Complete {
 		w.cost += dataflow.JumpsCost
 	}
@@ -213,7 +213,7 @@ func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) s
 		return stackwalk.YesByJump
 	}
 	w.alone = w.alone && !isStub
-	w.addTails(m, f.Tails)
+	w.addTails(p.m, f.Tails)
 	if jumps || !f.Complete && !(w.byName && f.Followed) {
 		return stackwalk.Unknown
 	}
