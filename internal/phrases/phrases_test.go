@@ -61,13 +61,16 @@ func TestAsOneByOne(t *testing.T) {
 func TestSigns(t *testing.T) {
 	const trace, register, dump = 1, 2, 4
 	digits := func(line []byte, at int) bool { return at+4 < len(line) && line[at+4] >= '0' && line[at+4] <= '9' }
+	ends := [256]bool{':': true, '\n': true}
+	always := func([]byte, int) bool { return true }
 	signs := NewSigns(
 		[]Sign{{Text: "Call Trace:", For: trace}, {Text: "Trace", For: dump}},
-		[]Sign{{Text: "pc", Word: true, For: register}, {Text: "sp: ", Also: digits, For: register}},
+		[]Sign{{Text: "pc", Word: true, For: register}, {Text: "sp: ", Also: digits, For: register}, {Text: "lr", Word: true, Also: always, Behind: &ends, For: register}},
 	)
 	for line, want := range map[string]uint8{
 		"": 0, "p": 0, "a line": 0, "[ 1.0] Call Trace:": trace | dump, "Call Trac": 0, "a Trace": dump, "pc 1": register, "x pc": register, "_pc": register,
 		"ipc 1": 0, "3pc": 0, "sp: 1": register, "sp: x": 0, "sp: ": 0, "sp: x sp: 2 Trace": register | dump,
+		"lr: 1": register, "the lr": register, "lrs": 0, "lrs lr": register,
 	} {
 		if got := signs.In([]byte(line)); got != want {
 			t.Errorf("%q: %b, not %b", line, got, want)

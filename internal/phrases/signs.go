@@ -1,9 +1,6 @@
 package phrases
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 // Sign is what a line may have that matters to somebody.
 type Sign struct {
@@ -15,66 +12,70 @@ type Sign struct {
 	// Also, unless nil, looks closer at the line in which Text stands at a place. A line may have Text at each byte, so that
 	// Also looks at a bounded part.
 	Also func(line []byte, at int) bool
+	// Behind, unless nil, has the bytes with which behind Text Also may be true. The end of a line counts as a line feed.
+	Behind *[256]bool
 }
 
 // Signs finds lines that have one of several signs, in one pass over each line.
 type Signs struct {
-	// pairs tells of two bytes whether a sign is found by them, those of a sign that are the rarest in text.
-	pairs [1 << 16]kind
-	// lists are the signs by what place says of the two bytes, one list behind the other: from[n] is where list n begins.
-	lists []placed
-	from  [places + 1]uint16
+	// lists tells of two bytes, by pairIndex, the number of the list of the signs that are found by them, those of a sign that are
+	// the rarest in text. No sign is found by those of list 0.
+	lists [pairIndexes]uint16
+	all   []list
 }
 
-// kind is which signs are found by two bytes.
-type kind uint8
-
-const (
-	// anywhere: some are no words.
-	anywhere kind = 1 << iota
-	// words: some are.
-	words
-)
+// list are signs that are found by two bytes.
+type list struct {
+	signs []placed
+	// behind has what stands behind the two in a sign.
+	behind [256]bool
+}
 
 // placed is a sign that stands so many bytes before the two bytes by which the sign is found.
 type placed struct {
 	Sign
-	pair   uint16
 	before int
 }
 
-// places is in how many lists the signs are.
-const places = 1 << 11
+// pairIndexes is how many pairs of bytes are told apart at a look: so few that what is said of them stays in a processor's cache.
+const pairIndexes = 1 << 14
+
+// pairIndex is the number of two bytes: first is the first one, or the number of a pair that ends in the first one.
+func pairIndex(first uint, second byte) uint { return (first<<7 ^ uint(second)) % pairIndexes }
+
+// words is a bit of the number of a list that has words alone.
+const words = 1 << 15
 
 // NewSigns are the signs of several lists.
 func NewSigns(lists ...[]Sign) *Signs {
-	s := new(Signs)
+	s := &Signs{all: make([]list, 1)}
 	for _, list := range lists {
 		for i := range list {
 			s.add(&list[i])
 		}
 	}
-	slices.SortStableFunc(s.lists, func(a, b placed) int { return place(a.pair) - place(b.pair) })
-	for i := range s.lists {
-		s.from[place(s.lists[i].pair)+1]++
-	}
-	for n := range places {
-		s.from[n+1] += s.from[n]
-	}
 	return s
 }
 
 func (s *Signs) add(sign *Sign) {
-	if sign.Word {
-		pair := pairOf(sign.Text[0], sign.Text[1])
-		s.pairs[pair] |= words
-		s.lists = append(s.lists, placed{*sign, pair, 0})
-		return
+	at := 0
+	if !sign.Word {
+		at = rarest(sign.Text)
 	}
-	at := rarest(sign.Text)
-	pair := pairOf(sign.Text[at], sign.Text[at+1])
-	s.pairs[pair] |= anywhere
-	s.lists = append(s.lists, placed{*sign, pair, at})
+	n := &s.lists[pairIndex(uint(sign.Text[at]), sign.Text[at+1])]
+	if *n == 0 {
+		*n = uint16(len(s.all)) | words
+		s.all = append(s.all, list{})
+	}
+	if !sign.Word {
+		*n &^= words
+	}
+	l := &s.all[*n&^words]
+	l.signs = append(l.signs, placed{*sign, at})
+	rest := sign.Text[at+2:]
+	for c := range l.behind {
+		l.behind[c] = l.behind[c] || rest == "" && (sign.Behind == nil || sign.Behind[c]) || rest != "" && rest[0] == byte(c)
+	}
 }
 
 // Texts are signs that are phrases alone.
@@ -89,15 +90,16 @@ func Texts(texts ...string) []Sign {
 // Signs are the phrases of a list as signs.
 func (l *List) Signs() []Sign { return Texts(l.phrases...) }
 
-func pairOf(a, b byte) uint16 { return uint16(a) | uint16(b)<<8 }
-
-func place(pair uint16) int { return int(pair*0x9e35>>3) % places }
-
 // rarest is where in a phrase the two bytes stand that are the rarest in logs.
 func rarest(text string) (at int) {
-	least := 1 << 30
+	const commonest = 1 << 10
+	least := commonest + 1
 	for i := 0; i+1 < len(text); i++ {
-		if n := commonness(text[i]) * commonness(text[i+1]); n < least {
+		n := commonness(text[i]) * commonness(text[i+1])
+		if text[i:i+2] == "0x" {
+			n = commonest
+		}
+		if n < least {
 			least, at = n, i
 		}
 	}
@@ -123,26 +125,31 @@ func (s *Signs) In(line []byte) (whom uint8) {
 	if len(line) == 0 {
 		return 0
 	}
-	last := line[0]
+	index := uint(line[0])
 	for i, c := range line[1:] {
-		pair := pairOf(last, c)
-		last = c
-		if found := s.pairs[pair]; found != 0 && (found != words || i == 0 || !isWord(line[i-1])) {
-			whom |= s.at(line, i, pair, whom)
+		index = pairIndex(index, c)
+		n := s.lists[index]
+		if n == 0 || n&words != 0 && i > 0 && isWord(line[i-1]) {
+			continue
+		}
+		behind := byte('\n')
+		if i+2 < len(line) {
+			behind = line[i+2]
+		}
+		if l := &s.all[n&^words]; l.behind[behind] {
+			whom |= l.at(line, i, whom)
 		}
 	}
 	return whom
 }
 
 // at is for whom, but those that are known, signs stand where two bytes do.
-func (s *Signs) at(line []byte, i int, pair uint16, known uint8) (whom uint8) {
-	n := place(pair)
-	list := s.lists[s.from[n]:s.from[n+1]]
-	for k := range list {
-		p := &list[k]
+func (l *list) at(line []byte, i int, known uint8) (whom uint8) {
+	for k := range l.signs {
+		p := &l.signs[k]
 		switch {
-		case p.pair != pair, p.For&^(known|whom) == 0, p.Word && i > 0 && isWord(line[i-1]):
-		case len(p.Text) > 2 && (i < p.before || line[i-p.before] != p.Text[0] || !hasPrefix(line[i-p.before:], p.Text)):
+		case p.For&^(known|whom) == 0, p.Word && i > 0 && isWord(line[i-1]):
+		case i < p.before || line[i-p.before] != p.Text[0] || !hasPrefix(line[i-p.before:], p.Text):
 		case p.Also == nil || p.Also(line, i-p.before):
 			whom |= p.For
 		}

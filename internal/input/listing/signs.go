@@ -82,7 +82,7 @@ const maxAddress = 24
 
 // isAddress tells whether a colon stands behind an address, as in "at 0x109151: inner", or between a number and one: "1: 0x55f0 - main".
 func isAddress(line []byte, at int) bool {
-	if next := blank(line, at+2); isDecimal(line[at]) && next > at+2 && span('x', string(line[next:min(len(line), next+maxAddress)])) > 0 {
+	if next := blank(line, at+2); isDecimal(line[at]) && next > at+2 && next < len(line) && isHex(line[next]) && span('x', string(line[next:min(len(line), next+maxAddress)])) > 0 {
 		return true
 	}
 	end := at + 1

@@ -35,8 +35,8 @@ type Value struct {
 // Vocabulary has the names that mean something.
 type Vocabulary struct {
 	names map[string]string
-	// lengths are those of names by the two letters that they begin with: bit n for n bytes.
-	lengths [beginnings]uint32
+	// shapes are those of names by the two letters that they begin with, a bit for each.
+	shapes [beginnings]uint64
 }
 
 // status are registers that say why a fault happened, by the names that reports have for
@@ -84,7 +84,7 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		}
 	}
 	for n := range v.names {
-		v.lengths[beginning(n)] |= 1 << len(n)
+		v.shapes[beginning(n)] |= shape(n)
 	}
 	return v
 }
@@ -95,6 +95,11 @@ const beginnings = 1 << 10
 // beginning is a number for the two letters that a word begins with, whatever their case.
 func beginning[T string | []byte](word T) int {
 	return (int(word[0]|0x20)<<5 ^ int(word[1]|0x20)) % beginnings
+}
+
+// shape is the bit for how long a word is and how it ends.
+func shape[T string | []byte](word T) uint64 {
+	return 1 << ((len(word)*11 + int(word[len(word)-1]|0x20)) % 64)
 }
 
 // IsStatus tells whether a Value's name is that of a fault status register.
@@ -228,7 +233,7 @@ func registerOf[T string | []byte](v *Vocabulary, word T) string {
 	for len(word) > 0 && word[0] == '_' {
 		word = word[1:]
 	}
-	if len(word) < 2 || len(word) > maxName || v.lengths[beginning(word)]&(1<<len(word)) == 0 && !numbered(word) {
+	if len(word) < 2 || len(word) > maxName || v.shapes[beginning(word)]&shape(word) == 0 && !numbered(word) {
 		return ""
 	}
 	var lower [maxName]byte

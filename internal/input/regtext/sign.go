@@ -10,22 +10,46 @@ import (
 // are of more lines than have registers by Line.
 func (v *Vocabulary) Signs(enough func(name string) bool) []phrases.Sign {
 	also := func(line []byte, at int) bool { return v.mayBeName(line, at) && v.sign(line, at, enough) }
-	seen := map[string]bool{"r ": true, "R ": true, "r\t": true, "R\t": true} // R   0: 00000000
-	for name := range v.names {
-		first, second := name[:1], name[1:2]
-		for _, two := range [...]string{first + second, first + "0"} { // r07
-			for _, c := range [...]string{two, strings.ToUpper(two), strings.ToUpper(two[:1]) + two[1:], two[:1] + strings.ToUpper(two[1:])} {
-				if isWord(two[0]) {
-					seen[c] = true
-				}
-			}
-		}
-	}
 	signs := callPhrases.Signs()
-	for two := range seen {
+	for two, third := range v.thirds() {
+		signs = append(signs, phrases.Sign{Text: two, Word: true, Also: also, Behind: third})
+	}
+	for _, two := range [...]string{"r ", "R ", "r\t", "R\t"} { // R   0: 00000000
 		signs = append(signs, phrases.Sign{Text: two, Word: true, Also: also})
 	}
 	return signs
+}
+
+// thirds are the bytes that may stand behind the two letters with which the name of a register begins, in upper or lower case.
+func (v *Vocabulary) thirds() map[string]*[256]bool {
+	all := map[string]*[256]bool{}
+	for name := range v.names {
+		addThird(all, name[:2], name[2:])
+		if len(name) == 2 {
+			addThird(all, name[:1]+"0", name[1:]) // r07
+		} else {
+			addThird(all, name[:1]+"0", "0")
+		}
+	}
+	return all
+}
+
+// addThird adds what stands behind two letters: rest, which is empty where the name ends. The number behind a letter may be any: x77.
+func addThird(all map[string]*[256]bool, two, rest string) {
+	third := all[two]
+	if third == nil {
+		third = new([256]bool)
+		for _, c := range [...]string{two, strings.ToUpper(two), strings.ToUpper(two[:1]) + two[1:], two[:1] + strings.ToUpper(two[1:])} {
+			if isWord(c[0]) {
+				all[c] = third
+			}
+		}
+	}
+	number := isDigit(two[1])
+	for i := range third {
+		c := byte(i)
+		third[c] = third[c] || !isWord(c) && (rest == "" || number) || rest != "" && lowered(c) == rest[0] || number && isDigit(c)
+	}
 }
 
 // maxApart bounds in bytes what is looked at of a line for a sign. Where more stands between a name and its value, that is taken for
@@ -91,13 +115,13 @@ func (v *Vocabulary) registerAt(line []byte, at int) (name string, next int, ok 
 	return name, next, true
 }
 
-// mayBeName tells at a look whether a word may be a register's name: one begins like that, and is as long.
+// mayBeName tells at a look whether a word may be a register's name: one begins like that, is as long, and ends so.
 func (v *Vocabulary) mayBeName(line []byte, at int) bool {
 	n := 1
 	for at+n < len(line) && n <= maxName && isWord(line[at+n]) {
 		n++
 	}
-	return n == 1 || n <= 3 && isDigit(line[at+1]) || n <= maxName && v.lengths[beginning(line[at:])]&(1<<n) != 0
+	return n == 1 || n <= 3 && isDigit(line[at+1]) || n <= maxName && v.shapes[beginning(line[at:])]&shape(line[at:at+n]) != 0
 }
 
 // named is the name of a register that a word is, and where the word ends.
