@@ -28,7 +28,9 @@ func TestTelling(t *testing.T) {
 		t.Fatalf("%d logs in the tests of readers", len(logs))
 	}
 	for _, log := range append(logs,
-		"[    1.000000][   T91] a line\na line\nanother\ntask:sh              state:S stack:0     pid:7    ppid:1      flags:0x00000000\nCall Trace:\n[    1.000000][   T91] a line\nb\n[    1.000000] c\n schedule+0x27/0xf0\n") {
+		"[    1.000000][   T91] a line\na line\nanother\ntask:sh              state:S stack:0     pid:7    ppid:1      flags:0x00000000\nCall Trace:\n[    1.000000][   T91] a line\nb\n[    1.000000] c\n schedule+0x27/0xf0\n",
+		// of two lines, the first with a segment in front of a place that decode_stacktrace.sh has given a line of the source
+		"05:00:01.121 -> a line\n05:00:01.121 -> RIP: 0010:toy_put (fs/toy.c:31 (discriminator 1))\n05:00:01.121 -> Code: 55 48 89 e5 8b 45\n") {
 		compare(t, log)
 	}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -106,11 +106,11 @@ func (v *Vocabulary) registerAt(line []byte, at int) (name string, next int, ok 
 		return "", 0, false
 	}
 	rest := string(line[s:min(len(line), s+maxApart)])
+	if colon, segment, _ := strings.Cut(rest, " "); colon == ":" && skipSelector(segment, 0) > 0 {
+		return "", next, true // whatever follows: RIP: 0010:toy_put (fs/toy.c:31)
+	}
 	if _, _, ok = value(rest, 0, loose(name)); !ok {
 		return "", next, len(rest) == maxApart && strings.IndexByte("[(])", rest[0]) >= 0
-	}
-	if colon, segment, _ := strings.Cut(rest, " "); colon == ":" && skipSelector(segment, 0) > 0 {
-		name = ""
 	}
 	return name, next, true
 }
