@@ -3,7 +3,6 @@
 package perfevent
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -38,8 +37,7 @@ func (o *Options) interval(size int) time.Duration {
 
 // Copy writes the recording until the process has ended or ctx has.
 func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
-	out := bufio.NewWriterSize(w, 1<<20)
-	if _, err := out.Write(r.head()); err != nil {
+	if _, err := w.Write(r.head()); err != nil {
 		return err
 	}
 	tick := time.NewTicker(r.opt.interval(len(r.rings[0].memory)))
@@ -58,10 +56,8 @@ func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
 		for i := range r.rings {
 			events = r.rings[i].take(events)
 		}
-		if _, err := out.Write(appendEvent(events, eventRound, 0, nil)); err != nil {
-			return err
-		}
-		if err := out.Flush(); err != nil {
+		events = appendEvent(events, eventRound, 0, nil)
+		if _, err := w.Write(events); err != nil {
 			return err
 		}
 	}

@@ -24,23 +24,37 @@ type stream struct {
 	trail trail           // of z
 	from  uint64          // where data begins; z is at its end
 	data  []byte
-	ended bool // z has no more
+	ended bool   // z has no more
+	lost  uint64 // bytes that were decompressed before z began anew
 }
 
-// SectionPart is what image.Sections.Part asks. The first step backwards in a stream has the
-// whole section decompressed.
+// SectionPart is what image.Sections.Part asks. A step backwards in a stream has it decompressed anew, until that has cost as much as
+// the whole section, which is kept then.
 func (c *container) SectionPart(name string, off, n uint64) []byte {
 	s := c.stream(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if off < s.from {
-		s.z, s.data = nil, nil
+	if off < s.from && s.z != nil {
+		s.back()
 	}
 	if s.z == nil {
 		whole, _ := c.img.Sections.Named(name)
 		return whole.Part(off, n)
 	}
 	return s.part(off, n)
+}
+
+// back goes back to the beginning of a stream.
+func (s *stream) back() {
+	const atOnce = 1 << 17 // what a reader decompresses at least
+	s.lost += s.from + uint64(len(s.data)) + atOnce
+	s.from, s.data, s.ended = 0, nil, false
+	if s.lost >= s.size {
+		s.z = nil
+		return
+	}
+	s.z.Reset(s.trail.packed)
+	s.trail.left = 0
 }
 
 // SectionSize is what image.Sections.Size asks.

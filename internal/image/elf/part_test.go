@@ -30,7 +30,7 @@ func TestSectionPart(t *testing.T) {
 	for _, name := range []string{".debug_info", ".debug_line", ".debug_str"} {
 		img := parse(t, file)
 		for _, p := range []struct{ off, n uint64 }{
-			{0, 0}, {10, 20}, {10, 40}, {12, 4}, {5000, 8}, {5004, 2 << 20}, {size - 3, 3}, {size - 1, ^uint64(0)}, {size, 1}, {^uint64(0), 1},
+			{0, 0}, {10, 20}, {10, 40}, {12, 4}, {5000, 8}, {10, 4}, {6000, 8}, {5000, 8}, {5004, 2 << 20}, {size - 3, 3}, {size - 1, ^uint64(0)}, {size, 1}, {^uint64(0), 1},
 			{100, 50}, {0, size}, {size - 8, 8},
 		} {
 			lo := min(p.off, size)
