@@ -19,7 +19,7 @@ type Memory struct {
 	addr uint64 // mask of address bits
 	word int
 
-	joined [maxJoined]atomic.Value // of *joint, by address
+	joined atomic.Value // *joints, once segments that adjoin were read as one: of the many memories of a recording none is
 }
 
 // Segment is a run of captured bytes.
@@ -211,7 +211,12 @@ func (m *Memory) across(addr uint64, b []byte) []byte {
 	if m.find(addr+uint64(len(b))) == nil {
 		return b
 	}
-	kept := &m.joined[addr/4%maxJoined]
+	all, ok := m.joined.Load().(*joints)
+	if !ok {
+		m.joined.CompareAndSwap(nil, new(joints))
+		all = m.joined.Load().(*joints)
+	}
+	kept := &all[addr/4%maxJoined]
 	j, ok := kept.Load().(*joint)
 	if !ok || j.addr != addr {
 		j = &joint{addr: addr}
@@ -227,6 +232,9 @@ type joint struct {
 	run  [minRun]byte
 	n    int
 }
+
+// joints are the runs that are kept, by address.
+type joints [maxJoined]atomic.Value // *joint
 
 // maxJoined bounds the runs that are kept: few segments that adjoin hold code, as where a signal's trampoline was captured beside the
 // stack.

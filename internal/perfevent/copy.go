@@ -40,7 +40,11 @@ func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
 	if _, err := w.Write(r.head()); err != nil {
 		return err
 	}
-	tick := time.NewTicker(r.opt.interval(len(r.rings[0].memory)))
+	least := ringPages // a ring may have fewer pages; where all threads have ended, there is none
+	for i := range r.rings {
+		least = min(least, len(r.rings[i].memory)/os.Getpagesize()-1)
+	}
+	tick := time.NewTicker(r.opt.interval(least * os.Getpagesize()))
 	defer tick.Stop()
 	var events []byte
 	for over := false; !over; {
