@@ -30,7 +30,7 @@ func count(t *testing.T, s *display.Stacks, r *report.Report) {
 		}
 		s.Count(r.Snapshot, numbers)
 	}
-	if err := s.Settle(t.Context(), nil); err != nil {
+	if err := s.Name(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -136,7 +136,7 @@ func (n *namesOnce) Lookup(_ *target.Module, addr uint64) symbol.Location {
 }
 
 // TestNumbers: places in a binary have numbers before they have names, each is looked up once, wherever processes have the binary, and
-// names, not places, make stacks different.
+// names, not places, make folded stacks different; pprof, which tells lines and addresses, has the places.
 func TestNumbers(t *testing.T) {
 	var s display.Stacks
 	img := image.New(image.Header{Arch: x86.Archs()[0]}, nil)
@@ -153,14 +153,29 @@ func TestNumbers(t *testing.T) {
 	stack(0x10000, 0x14, 0x20)
 	stack(0x10000, 0x24, 0x20)
 	for range 2 {
-		if err := s.Settle(t.Context(), names); err != nil {
+		if err := s.Name(t.Context(), names); err != nil {
 			t.Error(err)
 		}
 		stack(0x70000, 0x10, 0x20)
 	}
 	var got strings.Builder
-	if err := s.WriteFolded(&got); err != nil || got.String() != "main;leaf 3\nmain;main 1\n" {
+	if err := s.WriteFolded(&got); err != nil || got.String() != "main;leaf 4\nmain;main 1\n" {
 		t.Errorf("%v, %q", err, got.String())
+	}
+	b, err := s.AppendPprof(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var samples []string
+	for _, sample := range p.Sample {
+		samples = append(samples, fmt.Sprintf("%d at %#x", sample.Value[0], sample.Location[0].Address))
+	}
+	if want := []string{"3 at 0x10010", "1 at 0x10014", "1 at 0x10024"}; !slices.Equal(samples, want) {
+		t.Errorf("%q", samples)
 	}
 }
 
@@ -202,7 +217,7 @@ func TestLearnt(t *testing.T) {
 	}
 	s.Count(sample(t).Snapshot, []uint32{n, listed}, nil, []uint32{listed, n})
 	var got strings.Builder
-	if err := errors.Join(s.Settle(t.Context(), nil), s.WriteFolded(&got)); err != nil || got.String() != "firmware.elf;mybacktrace;leaf;mybacktrace;leaf 2\n" {
+	if err := errors.Join(s.Name(t.Context(), nil), s.WriteFolded(&got)); err != nil || got.String() != "firmware.elf;mybacktrace;leaf;mybacktrace;leaf 2\n" {
 		t.Errorf("%v, %q: names, not places, make stacks different; none is empty", err, got.String())
 	}
 }

@@ -42,7 +42,7 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	n := runtime.GOMAXPROCS(0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
-	ahead := 4 * n
+	ahead := n
 	if s.isLog() { // a snapshot has hundreds of reports, and takes megabytes
 		ahead = 0
 	}
@@ -228,7 +228,7 @@ func (s *session) write(ctx context.Context, j *job) error {
 		s.progress.warn("--sysroot DIR says where a copy of that machine's files is")
 	}
 	if j.stacks != nil {
-		s.count(ctx, j)
+		s.out.stacks.Count(j.snap, j.stacks...)
 		return nil
 	}
 	if j.out == nil {

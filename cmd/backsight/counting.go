@@ -58,20 +58,6 @@ func eachFrame(traces []backsight.Backtrace) iter.Seq2[*unwind.Frame, bool] {
 	}
 }
 
-// count takes a job's stacks.
-func (s *session) count(ctx context.Context, j *job) {
-	if s.out.stacks.Count(j.snap, j.stacks...) {
-		s.settle(ctx)
-	}
-}
-
-// settle counts the stacks that were taken.
-func (s *session) settle(ctx context.Context) {
-	if err := s.out.stacks.Settle(ctx, s.names); err != nil {
-		s.progress.warn("names: " + err.Error())
-	}
-}
-
 // namedLater tells whether the places in a snapshot are named when all have come: debug information is read in one direction, and a
 // recording has ten thousand places. Of what runs, or is in memory alone, names may not be there any more.
 func (s *session) namedLater(snap *target.Snapshot) bool { return snap.Sampled && s.reader == nil }

@@ -166,7 +166,9 @@ func (s *session) capture(ctx context.Context, files []string) error {
 		return err // a worker may still read the capture: it stays open
 	}
 	if s.out.stacks != nil {
-		s.settle(ctx)
+		if err := s.out.stacks.Name(ctx, s.names); err != nil {
+			s.progress.warn("names: " + err.Error())
+		}
 	}
 	if err := stream.Close(); err != nil {
 		s.progress.warn(path + ": " + err.Error())

@@ -1,120 +1,161 @@
 package display
 
 import (
-	"context"
-	"encoding/binary"
-	"hash/maphash"
 	"iter"
+	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 )
 
-// waiting are stacks that Settle is to count, by snapshots.
-type waiting struct {
-	list   []programStacks
-	frames int // in all of them
+// Count counts stacks of a snapshot: the numbers of their frames, innermost first. A stack without frames is not counted.
+func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
+	program := s.program(snap)
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	for _, stack := range stacks {
+		if len(stack) == 0 {
+			continue
+		}
+		at := s.tree.call(0, call{topCall, program})
+		for i, n := range slices.Backward(stack) {
+			at = s.tree.call(len(stack)-i, call{at, n})
+		}
+		s.tree.count(at, 1)
+	}
 }
 
-// programStacks are stacks of one program: the number of its name, and those of the frames, innermost first.
-type programStacks struct {
-	program uint32
-	stacks  [][]uint32
-}
-
-// Count takes stacks of a snapshot, for Settle to count: the numbers of their frames, innermost first. A stack without frames is not
-// counted. Count tells whether enough of them wait.
-func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) (enough bool) {
+// program is the number of the text for a snapshot's program.
+func (s *Stacks) program(snap *target.Snapshot) uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
-	w := &s.waiting
-	w.list = append(w.list, programStacks{s.texts.number(foldedName(typeset.ProgramName(snap))), stacks})
-	for _, stack := range stacks {
-		w.frames += len(stack)
-	}
-	return w.frames >= maxWaiting
+	return s.texts.number(foldedName(typeset.ProgramName(snap)))
 }
 
-// maxWaiting is how many frames wait for their names: 4 MB of numbers. A recording of 300 MB has fewer.
-const maxWaiting = 1 << 20
+// callTree are stacks that were counted, outermost call first. Stacks share the calls in which they begin alike, so that memory is
+// taken for what differs: of a recording's stacks, mostly the innermost three calls.
+type callTree struct {
+	calls []treeCall
+	known []knownCall // a hash table, at most three quarters full
+	ends  []uint32    // the calls with which stacks end, in the order in which they came
+	last  []uint32    // the calls of the stack that came last
+}
 
-// Settle counts the stacks that wait, with Name before.
-func (s *Stacks) Settle(ctx context.Context, names Names) error {
-	err := s.Name(ctx, names)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, w := range s.waiting.list {
-		for _, stack := range w.stacks {
-			if len(stack) > 0 {
-				s.count(w.program, stack)
+// treeCall is a call, and how many stacks end with it.
+type treeCall struct {
+	call
+	count uint32
+}
+
+// knownCall is a call and its place, counted from 1.
+type knownCall struct {
+	call
+	number uint32
+}
+
+// call is a number of what is called, and the place of the call that it is below, or topCall.
+type call struct{ above, what uint32 }
+
+// topCall is above the outermost calls.
+const topCall = ^uint32(0)
+
+// call returns the place of a call at a depth of a stack, of which the call above was the last to be asked for. Stacks that come one
+// after the other mostly begin alike.
+func (t *callTree) call(depth int, c call) uint32 {
+	if depth < len(t.last) && t.calls[t.last[depth]].call == c {
+		return t.last[depth]
+	}
+	n := t.place(c)
+	t.last = append(t.last[:depth], n)
+	return n
+}
+
+// place returns the place of a call, which was there or is new.
+func (t *callTree) place(c call) uint32 {
+	if 4*len(t.calls) >= 3*len(t.known) {
+		before := t.known
+		t.known = make([]knownCall, max(64, 2*len(before)))
+		for _, k := range before {
+			if k.number > 0 {
+				*t.slot(k.call) = k
 			}
 		}
 	}
-	s.waiting = waiting{}
-	return err
+	slot := t.slot(c)
+	if slot.number == 0 {
+		t.calls = append(t.calls, treeCall{call: c})
+		*slot = knownCall{c, uint32(len(t.calls))}
+	}
+	return slot.number - 1
 }
 
-func (s *Stacks) count(program uint32, numbers []uint32) {
-	s.key = binary.LittleEndian.AppendUint32(s.key[:0], program)
-	for _, n := range slices.Backward(numbers) {
-		s.key = binary.LittleEndian.AppendUint32(s.key, s.frames[n-1].text)
-	}
-	hash := maphash.Bytes(s.seed, s.key)
-	for n := s.known[hash]; n > 0; n = s.list[n-1].before {
-		if st := &s.list[n-1]; st.program == program && s.reads(st, numbers) {
-			st.count++
-			return
+// slot is where a call's place is or goes.
+func (t *callTree) slot(c call) *knownCall {
+	// 2^64 divided by the golden ratio spreads numbers that follow one another (Knuth, The Art of Computer Programming, 6.4).
+	hash := (uint64(c.above)<<32 | uint64(c.what)) * 0x9e3779b97f4a7c15
+	for i := hash >> bits.LeadingZeros64(uint64(len(t.known)-1)); ; i++ {
+		slot := &t.known[i&uint64(len(t.known)-1)]
+		if slot.number == 0 || slot.call == c {
+			return slot
 		}
 	}
-	st := s.keep(numbers)
-	st.program, st.before = program, s.known[hash]
-	s.list = append(s.list, st)
-	s.known[hash] = uint32(len(s.list))
 }
 
-// keep is a stack that was met once, of frames with these numbers, innermost first.
-func (s *Stacks) keep(numbers []uint32) stack {
-	last := len(s.called) - 1
-	if last < 0 || cap(s.called[last])-len(s.called[last]) < len(numbers) {
-		s.called = append(s.called, make([]uint32, 0, max(sizeOfPiece, len(numbers))))
-		last++
+// count counts stacks that end with a call.
+func (t *callTree) count(end, n uint32) {
+	at := &t.calls[end].count
+	if *at == 0 {
+		t.ends = append(t.ends, end)
 	}
-	piece := append(s.called[last], numbers...)
-	first := len(s.called[last])
-	slices.Reverse(piece[first:])
-	s.called[last] = piece
-	return stack{piece: uint32(last), first: uint32(first), end: uint32(len(piece)), count: 1}
+	*at += n
 }
 
-// sizeOfPiece is how many frames a piece has: as much memory as some hundred stacks take.
-const sizeOfPiece = 1 << 14
-
-// framesOf are the numbers of a stack's frames, outermost first.
-func (s *Stacks) framesOf(st *stack) []uint32 { return s.called[st.piece][st.first:st.end] }
-
-// reads tells whether a stack's frames have the texts of those with these numbers, innermost first.
-func (s *Stacks) reads(st *stack, numbers []uint32) bool {
-	frames := s.framesOf(st)
-	if len(frames) != len(numbers) {
-		return false
-	}
-	for i, n := range frames {
-		if s.frames[n-1].text != s.frames[numbers[len(numbers)-1-i]-1].text {
-			return false
-		}
-	}
-	return true
-}
-
-// of are a stack's frames, outermost first.
-func (s *Stacks) of(st *stack) iter.Seq2[int, *stackFrame] {
-	return func(yield func(int, *stackFrame) bool) {
-		for i, n := range s.framesOf(st) {
-			if !yield(i, &s.frames[n-1]) {
+// stacks are the different stacks, in the order in which they came: what is called, outermost first, and how many there are.
+func (t *callTree) stacks() iter.Seq2[[]uint32, int] {
+	return func(yield func([]uint32, int) bool) {
+		var stack []uint32
+		for _, end := range t.ends {
+			stack = stack[:0]
+			for n := end; n != topCall; n = t.calls[n].above {
+				stack = append(stack, t.calls[n].what)
+			}
+			slices.Reverse(stack)
+			if !yield(stack, int(t.calls[end].count)) {
 				return
 			}
 		}
 	}
+}
+
+// byText are the stacks of frames that differ in their texts: of places in one function, the first stands for all.
+func (s *Stacks) byText() *callTree {
+	first := make([]uint32, len(s.texts.list)) // the frame with a text
+	alike := make([]uint32, len(s.frames))
+	for i := range s.frames {
+		n := &first[s.frames[i].text]
+		if *n == 0 {
+			*n = uint32(i + 1)
+		}
+		alike[i] = *n
+	}
+	return s.tree.merged(alike)
+}
+
+// merged are the stacks with the frames that stand for theirs.
+func (t *callTree) merged(alike []uint32) *callTree {
+	var m callTree
+	places := make([]uint32, len(t.calls)) // in m
+	for i := range t.calls {
+		c := t.calls[i].call
+		if c.above != topCall {
+			c = call{places[c.above], alike[c.what-1]}
+		}
+		places[i] = m.place(c)
+	}
+	for _, end := range t.ends {
+		m.count(places[end], t.calls[end].count)
+	}
+	return &m
 }

@@ -8,26 +8,18 @@ import (
 	"strings"
 )
 
-// flameNode is a function below the functions that called it, and how many stacks have that.
-type flameNode struct {
-	name, module string
-	count        int
-	called       map[string]*flameNode
-}
-
 // Bounds of a flame graph: what fewer than one of flameShare stacks have is not seen on a screen; browsers nest some 500 elements,
 // two for each level.
 const flameShare, maxFlameDepth = 2000, 200
 
 // AppendFlame appends the stacks as a web page with a flame graph, which needs nothing else. The outermost functions stand above.
 func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
-	root := &flameNode{name: "all"}
-	for i := range s.list {
-		s.addTo(root, &s.list[i])
-	}
-	dst = appendFlameHead(dst, title, strconv.Itoa(root.count)+" stacks", strconv.Itoa(len(s.list))+" different ones")
-	f := flame{all: root.count, colors: map[string]int{}}
-	return appendFlameTail(f.append(dst, root, root.count))
+	different := s.byText()
+	f := flame{names: texts{numbers: map[string]uint32{}}, colors: map[string]int{}}
+	f.addAll(s, different)
+	f.order()
+	dst = appendFlameHead(dst, title, strconv.Itoa(f.all)+" stacks", strconv.Itoa(len(different.ends))+" different ones")
+	return appendFlameTail(f.append(dst, topCall))
 }
 
 // appendFlameHead begins a page with a chart of nested functions, above which stand facts and a search; appendFlameTail ends it.
@@ -47,71 +39,108 @@ func appendFlameTail(dst []byte) []byte {
 	return typeset.AppendMarkup(typeset.AppendMarkup(dst, typeset.PageFile("flame.js")), "</script>\n</body>\n</html>\n")
 }
 
-// addTo adds a stack below a node.
-func (s *Stacks) addTo(n *flameNode, st *stack) {
-	n.count += st.count
-	if program := s.texts.list[st.program]; program != "" {
-		n = n.call(program, "", st.count)
-	}
-	depth := 0
-	for _, f := range s.of(st) {
-		for _, at := range s.parts[f.first:f.end] {
-			if depth++; depth == maxFlameDepth {
-				n.call("…", "", st.count)
-				return
+// flame is a graph: the tree of names, of programs, functions and inlined functions. A call's count is that of the stacks which have the
+// call, once all were added.
+type flame struct {
+	tree    callTree
+	names   texts
+	modules []string       // of the tree's calls
+	all     int            // stacks
+	sorted  []uint32       // the calls: those below one call together, most stacks first
+	colors  map[string]int // of modules, in the order in which they came
+}
+
+// addAll adds the stacks of a tree of frames.
+func (f *flame) addAll(s *Stacks, stacks *callTree) {
+	at, depths := make([]uint32, len(stacks.calls)), make([]int, len(stacks.calls)) // where the frames are in f.tree
+	for i := range stacks.calls {
+		c := &stacks.calls[i]
+		f.all += int(c.count)
+		if c.above == topCall {
+			if at[i] = topCall; s.texts.list[c.what] != "" {
+				at[i] = f.place(topCall, s.texts.list[c.what], "")
 			}
-			n = n.call(at.name, at.module.name, st.count)
+			continue
+		}
+		at[i], depths[i] = at[c.above], depths[c.above]
+		for _, part := range s.partsOf(c.what) {
+			if depths[i]++; depths[i] < maxFlameDepth {
+				at[i] = f.place(at[i], part.name, part.module.name)
+			} else if depths[i] == maxFlameDepth {
+				at[i] = f.place(at[i], "…", "")
+			}
+		}
+		f.tree.calls[at[i]].count += c.count
+	}
+	for i := range slices.Backward(f.tree.calls) { // above is before below
+		if c := &f.tree.calls[i]; c.above != topCall {
+			f.tree.calls[c.above].count += c.count
 		}
 	}
 }
 
-// call is the node of a function that n's calls.
-func (n *flameNode) call(name, module string, count int) *flameNode {
-	if n.called == nil {
-		n.called = map[string]*flameNode{}
+// place is the place of a function below a call.
+func (f *flame) place(above uint32, name, module string) uint32 {
+	n := f.tree.place(call{above, f.names.number(name)})
+	if int(n) == len(f.modules) {
+		f.modules = append(f.modules, module)
 	}
-	c := n.called[name]
-	if c == nil {
-		c = &flameNode{name: name, module: module}
-		n.called[name] = c
-	}
-	c.count += count
-	return c
+	return n
 }
 
-// flame is a graph that is written.
-type flame struct {
-	all    int
-	colors map[string]int // of modules, in the order in which they came
+// order sorts the calls.
+func (f *flame) order() {
+	for i := range f.tree.calls {
+		if int(f.tree.calls[i].count)*flameShare >= f.all {
+			f.sorted = append(f.sorted, uint32(i))
+		}
+	}
+	slices.SortFunc(f.sorted, func(a, b uint32) int {
+		x, y := &f.tree.calls[a], &f.tree.calls[b]
+		return cmp.Or(cmp.Compare(x.above, y.above), cmp.Compare(y.count, x.count), cmp.Compare(f.names.list[x.what], f.names.list[y.what]))
+	})
+}
+
+// below are the calls below a call.
+func (f *flame) below(above uint32) []uint32 {
+	find := func(n uint32) int {
+		i, _ := slices.BinarySearchFunc(f.sorted, n, func(a, above uint32) int { return cmp.Compare(f.tree.calls[a].above, above) })
+		return i
+	}
+	if above == topCall {
+		return f.sorted[find(above):]
+	}
+	return f.sorted[find(above):find(above+1)]
 }
 
 // flameColors is how many colours modules have.
 const flameColors = 8
 
-// append appends a node, as wide as its share of the node above, and what it calls.
-func (f *flame) append(dst []byte, n *flameNode, above int) []byte {
-	color, ok := f.colors[n.module]
+// append appends a call, as wide as its share of the call above, and those below.
+func (f *flame) append(dst []byte, n uint32) []byte {
+	name, module, count, above := "all", "", f.all, f.all
+	if n != topCall {
+		c := &f.tree.calls[n]
+		name, module, count = f.names.list[c.what], f.modules[n], int(c.count)
+		if c.above != topCall {
+			above = int(f.tree.calls[c.above].count)
+		}
+	}
+	color, ok := f.colors[module]
 	if !ok {
 		color = len(f.colors) % flameColors
-		f.colors[n.module] = color
+		f.colors[module] = color
 	}
 	class := "c" + strconv.Itoa(color)
-	if strings.HasSuffix(n.name, "?") {
+	if strings.HasSuffix(name, "?") {
 		class = "guess"
 	}
 	dst = typeset.AppendMarkup(dst, `<div class="n" style="width:{}%" data-n="{}"><button class="{}" title="{} ({}, {} %) {}">{}</button>`,
-		percent(n.count, above), strconv.Itoa(n.count), class, n.name, strconv.Itoa(n.count), percent(n.count, f.all), n.module, n.name)
-	called := make([]*flameNode, 0, len(n.called))
-	for _, c := range n.called {
-		if c.count*flameShare >= f.all {
-			called = append(called, c)
-		}
-	}
-	slices.SortFunc(called, func(a, b *flameNode) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name)) })
-	if len(called) > 0 {
+		percent(count, above), strconv.Itoa(count), class, name, strconv.Itoa(count), percent(count, f.all), module, name)
+	if below := f.below(n); len(below) > 0 {
 		dst = append(dst, "<div>"...)
-		for _, c := range called {
-			dst = f.append(dst, c, n.count)
+		for _, c := range below {
+			dst = f.append(dst, c)
 		}
 		dst = append(dst, "</div>"...)
 	}

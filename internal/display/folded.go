@@ -17,18 +17,15 @@ import (
 // one a line: program;outermost;…;innermost count.
 func (s *Stacks) WriteFolded(w io.Writer) (err error) {
 	var line []byte
-	for k := range s.list {
-		st := &s.list[k]
-		if line = line[:0]; s.texts.list[st.program] != "" {
-			line = append(append(line, s.texts.list[st.program]...), ';')
+	for stack, count := range s.byText().stacks() {
+		line = line[:0]
+		if program := s.texts.list[stack[0]]; program != "" {
+			line = append(append(line, program...), ';')
 		}
-		for i, f := range s.of(st) {
-			if i > 0 {
-				line = append(line, ';')
-			}
-			line = append(line, s.texts.list[f.text]...)
+		for _, n := range stack[1:] {
+			line = append(append(line, s.texts.list[s.frames[n-1].text]...), ';')
 		}
-		line = append(strconv.AppendInt(append(line, ' '), int64(st.count), 10), '\n')
+		line = append(strconv.AppendInt(append(line[:len(line)-1], ' '), int64(count), 10), '\n')
 		if _, err = w.Write(line); err != nil {
 			return err
 		}

@@ -5,28 +5,36 @@ package display
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"slices"
 
 	"github.com/backsight/backsight/internal/protobuf"
 	"github.com/backsight/backsight/internal/typeset"
 )
 
-// AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack,
-// with how many threads had it. It is compressed by gzip.
+// AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it.
+// It is compressed by gzip.
 func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p := profile{known: map[any]uint64{}}
 	p.text("") // is the first text
 	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
-	for i := range s.list {
-		st := &s.list[i]
-		var locations []uint64
-		for _, n := range slices.Backward(s.framesOf(st)) { // innermost first
-			f := &s.frames[n-1]
-			for _, at := range slices.Backward(s.parts[f.first:f.end]) {
-				locations = append(locations, p.location(at))
-			}
+	locations, alike := make([][]byte, len(s.frames)), make([]uint32, len(s.frames))
+	first := map[string]uint32{}
+	for i := range s.frames {
+		locations[i] = p.locations(s.partsOf(uint32(i + 1)))
+		n, ok := first[string(locations[i])]
+		if !ok {
+			n = uint32(i + 1)
+			first[string(locations[i])] = n
 		}
-		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendPacked(nil, 1, locations...), 2, uint64(st.count)))
+		alike[i] = n
+	}
+	for stack, count := range s.tree.merged(alike).stacks() {
+		var packed []byte
+		for _, n := range slices.Backward(stack[1:]) { // innermost first
+			packed = append(packed, locations[n-1]...)
+		}
+		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, uint64(count)))
 	}
 	out := bytes.NewBuffer(dst)
 	zip := gzip.NewWriter(out)
@@ -78,6 +86,14 @@ func (p *profile) number(field uint64, value any, made func(number uint64) []byt
 // text is the number of a text. Those of texts begin at 0.
 func (p *profile) text(s string) uint64 {
 	return p.number(profileText, s, func(uint64) []byte { return []byte(s) }) - 1
+}
+
+// locations are those of a frame, packed, innermost first.
+func (p *profile) locations(parts []stackPlace) (packed []byte) {
+	for _, at := range slices.Backward(parts) {
+		packed = binary.AppendUvarint(packed, p.location(at))
+	}
+	return packed
 }
 
 func (p *profile) location(at stackPlace) uint64 {

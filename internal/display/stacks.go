@@ -1,7 +1,6 @@
 package display
 
 import (
-	"hash/maphash"
 	"iter"
 	"sync"
 
@@ -15,8 +14,8 @@ import (
 // each different stack and each different frame only. Most frames are told by their places, of which a recording of a hundred
 // thousand stacks has some ten thousand; Name names those that are new. It is safe for concurrent use.
 //
-//	frames ─► Find ─► numbers ─► Count ──────► Settle ─► different stacks
-//	            └► new places ─► Name ─► named ──┘
+//	frames ─► Find ─► numbers ─► Count ─► different stacks
+//	            └► new places ─► Name ─► their names
 type Stacks struct {
 	naming  sync.Mutex // held while places are named
 	mu      sync.RWMutex
@@ -25,15 +24,11 @@ type Stacks struct {
 	frames  []stackFrame
 	parts   []stackPlace // of all frames
 	unnamed unnamedFrames
-	waiting waiting
-
-	known   map[uint64]uint32 // the last of list that has a hash, counted from 1
-	list    []stack
-	called  [][]uint32 // the frames of all stacks, by their numbers, in pieces that do not grow
 	modules map[stackModule]*stackModule
 	texts   texts
-	seed    maphash.Seed
-	key     []byte // the numbers of the program's and the frames' texts
+
+	counting sync.Mutex // held while stacks are counted: those that find numbers do not wait
+	tree     callTree   // by the text of the program, then the frames
 }
 
 // texts are different texts, and their numbers.
@@ -50,15 +45,6 @@ func (t *texts) number(text string) uint32 {
 		t.numbers[text], t.list = n, append(t.list, text)
 	}
 	return n
-}
-
-// stack is the stack that several threads have in common: the program's name, and the frames,
-// outermost first, those of a piece of Stacks.called from first to before end.
-type stack struct {
-	program           uint32 // number of the text
-	before            uint32 // one of the same hash, counted from 1; 0: none
-	piece, first, end uint32
-	count             int
 }
 
 // binaryKey is a binary, of which every process has a module: its image, or the module where no image is known.
@@ -254,10 +240,10 @@ func (s *Stacks) name(number uint32, f *report.Frame) {
 
 // begin makes the maps of a value that is empty.
 func (s *Stacks) begin() {
-	if s.known != nil {
+	if s.places != nil {
 		return
 	}
-	s.known, s.texts.numbers, s.seed = map[uint64]uint32{}, map[string]uint32{}, maphash.MakeSeed()
+	s.texts.numbers = map[string]uint32{}
 	s.places, s.others = map[binaryKey]*binaryPlaces{}, map[namedKey]uint32{}
 	s.modules = map[stackModule]*stackModule{}
 }
@@ -271,4 +257,10 @@ func (s *Stacks) module(m *target.Module) *stackModule {
 		s.modules[made] = out
 	}
 	return out
+}
+
+// partsOf are a frame's function, and the inlined functions there, outermost first.
+func (s *Stacks) partsOf(number uint32) []stackPlace {
+	f := &s.frames[number-1]
+	return s.parts[f.first:f.end]
 }
