@@ -89,21 +89,21 @@ func (s *Symbolizer) leftOut(images []*image.Image) error {
 
 // forgetEvery is after how many further addresses the pages of an image are given back. A profile's walks look at libLLVM's code
 // in 17,000 places, of which each brings 64 kB to memory.
-const forgetEvery = 2048
+const forgetEvery = 4096
 
 func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint64) {
 	a := s.answers(img)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unread -= len(addrs); a.unread < 0 {
-		a.unread = forgetEvery
-		img.Files.Forget() // a walk looks at code and unwind tables, names are found elsewhere
-	}
 	fault := mapped.Guard(func() {
 		defer a.dwarf(img).readAhead(addrs)()
 		for _, addr := range slices.Compact(addrs) {
 			if ctx.Err() != nil {
 				return
+			}
+			if a.unread--; a.unread < 0 {
+				a.unread = forgetEvery
+				img.Files.Forget() // a walk looks at code and unwind tables, names are found elsewhere
 			}
 			s.lookup(a, img, addr)
 		}

@@ -145,7 +145,7 @@ func (s *Stacks) byText() *callTree {
 
 // merged are the stacks with the frames that stand for theirs.
 func (t *callTree) merged(alike []uint32) *callTree {
-	var m callTree
+	m := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make([]knownCall, len(t.known))}
 	places := make([]uint32, len(t.calls)) // in m
 	for i := range t.calls {
 		c := t.calls[i].call

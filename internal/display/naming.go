@@ -23,30 +23,39 @@ func (s *Stacks) Name(ctx context.Context, names Names) (err error) {
 	defer s.naming.Unlock()
 	s.mu.Lock()
 	all := s.unnamed
-	s.unnamed = unnamedFrames{}
+	s.unnamed = nil
 	s.mu.Unlock()
-	if names != nil && len(all.frames) > 0 {
-		err = names.Prepare(ctx, all.places())
+	if names != nil && len(all) > 0 {
+		err = names.Prepare(ctx, places(all))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts = slices.Grow(s.parts, len(all.frames))
-	for i := range all.frames {
-		f, l := report.Frame{Frame: &all.frames[i]}, symbol.Location{}
+	s.parts = slices.Grow(s.parts, len(all))
+	for i := range all {
+		f, l := all[i].frame(), symbol.Location{}
 		if names != nil && ctx.Err() == nil {
-			l = names.Lookup(f.Module, imageAddr(f.Frame))
+			l = names.Lookup(f.Module, imageAddr(&f))
 		}
-		f.Location = &l
-		s.name(all.numbers[i], &f)
+		s.name(all[i].number, &report.Frame{Frame: &f, Location: &l})
 	}
 	return err
 }
 
+// frame is a frame of the place that is named.
+func (u *unnamedFrame) frame() unwind.Frame {
+	f := unwind.Frame{PC: u.pc, CallSite: u.callSite, Module: u.module, Exact: u.kind&kindExact != 0, Trust: unwind.Certain}
+	if u.kind&kindGuess != 0 {
+		f.Trust = unwind.Guess
+	}
+	return f
+}
+
 // places are what the names of frames are looked up by.
-func (u *unnamedFrames) places() iter.Seq2[*target.Module, uint64] {
+func places(unnamed []unnamedFrame) iter.Seq2[*target.Module, uint64] {
 	return func(yield func(*target.Module, uint64) bool) {
-		for i := range u.frames {
-			if !yield(u.frames[i].Module, imageAddr(&u.frames[i])) {
+		for i := range unnamed {
+			f := unnamed[i].frame()
+			if !yield(f.Module, imageAddr(&f)) {
 				return
 			}
 		}

@@ -23,7 +23,7 @@ type Stacks struct {
 	others  map[namedKey]uint32 // frames whose place does not tell their name
 	frames  []stackFrame
 	parts   []stackPlace // of all frames
-	unnamed unnamedFrames
+	unnamed []unnamedFrame
 	modules map[stackModule]*stackModule
 	texts   texts
 
@@ -72,13 +72,15 @@ type binaryPlaces struct {
 // address, a frame that was interrupted there by the address itself; a guess has a mark.
 func kindOf(f *unwind.Frame) (kind int) {
 	if guessed(f) {
-		kind = 1
+		kind = kindGuess
 	}
 	if f.Exact {
-		kind |= 2
+		kind |= kindExact
 	}
 	return kind
 }
+
+const kindGuess, kindExact = 1, 2
 
 // namedKey is a frame whose name its place does not tell.
 type namedKey struct {
@@ -88,10 +90,12 @@ type namedKey struct {
 	name   string
 }
 
-// unnamedFrames are the first frames at places, and the places' numbers.
-type unnamedFrames struct {
-	numbers []uint32
-	frames  []unwind.Frame
+// unnamedFrame is what the name of the first frame at a place is made of, and the place's number.
+type unnamedFrame struct {
+	pc, callSite uint64
+	module       *target.Module
+	number       uint32
+	kind         uint8
 }
 
 // stackFrame is a frame: its number is its place in the list, counted from 1.
@@ -165,7 +169,7 @@ func (s *Stacks) enter(numbers []uint32, unknown []newPlace) {
 			s.frames = append(s.frames, stackFrame{})
 			n = uint32(len(s.frames))
 			at[addr] = n
-			s.unnamed.numbers, s.unnamed.frames = append(s.unnamed.numbers, n), append(s.unnamed.frames, *u.frame)
+			s.unnamed = append(s.unnamed, unnamedFrame{u.frame.PC, u.frame.CallSite, u.frame.Module, n, uint8(kindOf(u.frame))})
 		}
 		numbers[u.at] = n
 	}

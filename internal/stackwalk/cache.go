@@ -22,6 +22,7 @@ import (
 type ruleCache struct {
 	rules   hashTable[codeAddr, cachedRule]
 	callers hashTable[callKey, caller]
+	most    int // slots of a table
 }
 
 // callKey is a place's PC and a return address that its rule led to.
@@ -95,9 +96,9 @@ func (c *ruleCache) caller(p place, ra uint64) *caller {
 // store adds a rule and its caller; where the rule is known already, the caller.
 func (c *ruleCache) store(p place, r cachedRule) {
 	if known := c.rule(p); known == nil {
-		c.rules = c.rules.insert(p.tag, p.pc, r)
+		c.rules = c.rules.insert(c.most, p.tag, p.pc, r)
 	} else if ra := r.caller.ra; r.caller.length() != 0 && known.caller.ra != ra && c.caller(p, ra) == nil {
-		c.callers = c.callers.insert(p.tag, callKey{uint64(p.pc), ra}, r.caller)
+		c.callers = c.callers.insert(c.most, p.tag, callKey{uint64(p.pc), ra}, r.caller)
 	}
 }
 
@@ -153,6 +154,9 @@ const (
 	// maxTable bounds a table: 65536 rules are 3 MB. A profile of clang, of 49,000 samples, comes through 18,000 places where
 	// functions wait and is interrupted at 25,000. A table that would grow beyond starts anew, empty.
 	maxTable = 1 << 16
+	// smallTable bounds a table of a profile's walker: the images' tables have its values, too, and are shared by all walkers. 8192
+	// rules stay in a processor's second cache.
+	smallTable = 1 << 13
 )
 
 // find returns the value of a key, nil where the table has none. hash is key.hash(),
@@ -177,10 +181,10 @@ func (t hashTable[K, V]) find(hash uint64, tag uint32, key K) *V {
 }
 
 // insert adds a key that the table does not have and returns the table that is to be
-// used from now on: t, a larger copy, or a new one.
-func (t hashTable[K, V]) insert(tag uint32, key K, value V) hashTable[K, V] {
+// used from now on: t, a larger copy, or a new one, of most slots.
+func (t hashTable[K, V]) insert(most int, tag uint32, key K, value V) hashTable[K, V] {
 	for !t.put(tag, key, value) {
-		t = t.grown()
+		t = t.grown(most)
 	}
 	return t
 }
@@ -202,9 +206,9 @@ func (t hashTable[K, V]) put(tag uint32, key K, value V) bool {
 }
 
 // grown returns a table of twice the size with t's values. Where many keys share their
-// slots still, some are left out: they are found out anew.
-func (t hashTable[K, V]) grown() hashTable[K, V] {
-	if len(t) >= maxTable {
+// slots still, some are left out: they are found out anew. A table of most slots is followed by an empty one.
+func (t hashTable[K, V]) grown(most int) hashTable[K, V] {
+	if len(t) >= most {
 		return make(hashTable[K, V], minTable)
 	}
 	large := make(hashTable[K, V], max(minTable, 2*len(t)))

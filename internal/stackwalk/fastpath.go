@@ -24,7 +24,7 @@ type fastPath struct {
 
 // forget drops what is known of the modules: they are others now.
 func (f *fastPath) forget() {
-	f.local, f.modules.last = ruleCache{}, [2]moduleCache{}
+	f.local, f.modules.last = ruleCache{most: f.local.most}, [2]moduleCache{}
 }
 
 // advance walks on from s, the last frame of dst, as far as the caches know the way, up to

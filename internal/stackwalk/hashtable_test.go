@@ -17,7 +17,7 @@ func TestHashTable(t *testing.T) {
 	}
 	const n = 4000 // as many as are found in profiles of clang
 	for i := range n {
-		table = table.insert(1, callKey{uint64(16 * i), 7}, i)
+		table = table.insert(maxTable, 1, callKey{uint64(16 * i), 7}, i)
 	}
 	for i := range n {
 		k := callKey{uint64(16 * i), 7}
@@ -30,7 +30,7 @@ func TestHashTable(t *testing.T) {
 	}
 	largest := len(table)
 	for i := n; len(table) >= largest; i++ {
-		table = table.insert(1, callKey{uint64(16 * i), 7}, i)
+		table = table.insert(maxTable, 1, callKey{uint64(16 * i), 7}, i)
 		if largest = max(largest, len(table)); largest > maxTable {
 			t.Fatalf("%d slots", largest)
 		}
@@ -60,7 +60,7 @@ func TestHashTableReaders(t *testing.T) {
 		})
 	}
 	for a := codeAddr(0); a < 1000; a++ {
-		table := current.Load().insert(1, a, 3*uint64(a))
+		table := current.Load().insert(maxTable, 1, a, 3*uint64(a))
 		current.Store(&table)
 	}
 	done.Store(true)

@@ -77,7 +77,7 @@ func (c *imageCache) publish(p place, r cachedRule) {
 // insert adds a key to a table that others read meanwhile.
 func insert[K hashKey, V any](to *atomic.Pointer[hashTable[K, V]], tag uint32, key K, value V) {
 	if t := *to.Load(); !t.put(tag, key, value) {
-		t = t.grown().insert(tag, key, value)
+		t = t.grown(maxTable).insert(maxTable, tag, key, value)
 		to.Store(&t)
 	}
 }

@@ -35,7 +35,10 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	w := &Walker{snap: snap, opt: opt, caches: opt.Explain == nil && opt.Registers == nil, named: slices.ContainsFunc(snap.Modules, isNamed)}
 	w.finder.init(&opt, newSourceLists(&opt))
 	w.finder.packs, w.fast.finder = true, &w.finder
-	w.fast.modules.shared = opt.Shared
+	w.fast.modules.shared, w.fast.local.most = opt.Shared, maxTable
+	if opt.Unchecked && opt.Shared != nil {
+		w.fast.local.most = smallTable
+	}
 	return w
 }
 
