@@ -129,33 +129,33 @@ func (t *callTree) stacks() iter.Seq2[[]uint32, int] {
 	}
 }
 
-// byText are the stacks of frames that differ in their texts: of places in one function, the first stands for all.
+// byText are the stacks by the texts of their frames: of places in one function, the first stands for all.
 func (s *Stacks) byText() *callTree {
-	first := make([]uint32, len(s.texts.list)) // the frame with a text
-	alike := make([]uint32, len(s.frames))
-	for i := range s.frames {
-		n := &first[s.frames[i].text]
-		if *n == 0 {
-			*n = uint32(i + 1)
-		}
-		alike[i] = *n
-	}
-	return s.tree.merged(alike)
+	return mergedBy(s, func(n uint32) uint32 { return s.frames[n-1].text })
 }
 
-// merged are the stacks with the frames that stand for theirs.
-func (t *callTree) merged(alike []uint32) *callTree {
-	m := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make([]knownCall, len(t.known))}
-	places := make([]uint32, len(t.calls)) // in m
+// mergedBy are the stacks by what their frames have in common: the first such frame stands for all.
+func mergedBy[K comparable](s *Stacks, common func(frame uint32) K) *callTree {
+	first, alike := map[K]uint32{}, make([]uint32, len(s.frames)+1)
+	for n := uint32(1); n < uint32(len(alike)); n++ {
+		k := common(n)
+		if first[k] == 0 {
+			first[k] = n
+		}
+		alike[n] = first[k]
+	}
+	t := &s.tree
+	merged := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make([]knownCall, len(t.known))}
+	places := make([]uint32, len(t.calls)) // in merged
 	for i := range t.calls {
 		c := t.calls[i].call
 		if c.above != topCall {
-			c = call{places[c.above], alike[c.what-1]}
+			c = call{places[c.above], alike[c.what]}
 		}
-		places[i] = m.place(c)
+		places[i] = merged.place(c)
 	}
 	for _, end := range t.ends {
-		m.count(places[end], t.calls[end].count)
+		merged.count(places[end], t.calls[end].count)
 	}
-	return &m
+	return &merged
 }

@@ -4,6 +4,7 @@ package display
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"slices"
@@ -18,18 +19,11 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p := profile{known: map[any]uint64{}}
 	p.text("") // is the first text
 	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
-	locations, alike := make([][]byte, len(s.frames)), make([]uint32, len(s.frames))
-	first := map[string]uint32{}
+	locations := make([]string, len(s.frames))
 	for i := range s.frames {
-		locations[i] = p.locations(s.partsOf(uint32(i + 1)))
-		n, ok := first[string(locations[i])]
-		if !ok {
-			n = uint32(i + 1)
-			first[string(locations[i])] = n
-		}
-		alike[i] = n
+		locations[i] = string(p.locations(s.partsOf(uint32(i + 1))))
 	}
-	for stack, count := range s.tree.merged(alike).stacks() {
+	for stack, count := range mergedBy(s, func(n uint32) string { return locations[n-1] }).stacks() {
 		var packed []byte
 		for _, n := range slices.Backward(stack[1:]) { // innermost first
 			packed = append(packed, locations[n-1]...)
@@ -37,11 +31,13 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, uint64(count)))
 	}
 	out := bytes.NewBuffer(dst)
-	zip := gzip.NewWriter(out)
-	_, err := zip.Write(slices.Concat(p.fields[:]...))
-	if failed := zip.Close(); err == nil {
-		err = failed
+	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
+	for _, field := range p.fields {
+		if err == nil {
+			_, err = zip.Write(field)
+		}
 	}
+	err = cmp.Or(err, zip.Close())
 	return out.Bytes(), err
 }
 
