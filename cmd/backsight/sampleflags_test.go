@@ -51,3 +51,15 @@ func TestSampleFlags(t *testing.T) {
 		t.Errorf("of a program of no such name there are %d threads", n)
 	}
 }
+
+// TestUnsignedSamples: the samples of a recording have no signatures, and whoever asks for them is told so once.
+func TestUnsignedSamples(t *testing.T) {
+	recording := filepath.Join("..", "..", "testdata", "perf-x86_64", "perf.data")
+	const unsigned = "they have no signatures"
+	if code, out, said := bs(t, "bt", "-f", "signature", recording); code != exitOK || out != "" || strings.Count(said, unsigned) != 1 {
+		t.Errorf("exit code %d, %q, said %q", code, out, said)
+	}
+	if _, out, said := bs(t, "bt", "-f", "jsonl", recording); !strings.Contains(out, `"frames"`) || strings.Contains(out, `"signature"`) || strings.Contains(said, unsigned) {
+		t.Errorf("%.200q, said %q", out, said)
+	}
+}

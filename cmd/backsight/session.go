@@ -78,7 +78,7 @@ func (s *session) config(sources []backsight.Source) backsight.Config {
 			Warn: func(err error) { s.progress.warn(err.Error()) }},
 		Explain: o.walk.explain || o.format == "html", SystemThreads: !o.goroutines, Names: s.names, Nameless: s.names == nil,
 		Variables: o.show.variables(), Choose: o.choice.choose,
-		Unsigned: o.sample.given || !slices.Contains([]string{"json", "jsonl", "signature"}, o.format),
+		Unsigned: !slices.Contains([]string{"json", "jsonl", "signature"}, o.format),
 	}
 }
 
@@ -215,6 +215,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		return nil, err
 	}
 	r.Issues = append(r.Issues, s.unused(snap)...)
+	if snap.Sampled && s.opt.format == "signature" {
+		r.Issues = append(r.Issues, target.Issue{Text: "the samples of a recording are no crashes: they have no signatures"})
+	}
 	s.opt.show.fill(r, s.opt.files.sysroots)
 	s.advise(r)
 	return r, nil
