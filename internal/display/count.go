@@ -137,19 +137,19 @@ func (s *Stacks) byText() *callTree {
 // mergedBy are the stacks by what their frames have in common: the first such frame stands for all.
 func mergedBy[K comparable](s *Stacks, common func(frame uint32) K) *callTree {
 	first, alike := map[K]uint32{}, make([]uint32, len(s.frames)+1)
-	for n := uint32(1); n < uint32(len(alike)); n++ {
-		k := common(n)
-		if first[k] == 0 {
-			first[k] = n
-		}
-		alike[n] = first[k]
-	}
 	t := &s.tree
 	merged := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make([]knownCall, len(t.known))}
 	places := make([]uint32, len(t.calls)) // in merged
 	for i := range t.calls {
 		c := t.calls[i].call
 		if c.above != topCall {
+			if alike[c.what] == 0 {
+				k := common(c.what)
+				if first[k] == 0 {
+					first[k] = c.what
+				}
+				alike[c.what] = first[k]
+			}
 			c = call{places[c.above], alike[c.what]}
 		}
 		places[i] = merged.place(c)

@@ -20,10 +20,11 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p.text("") // is the first text
 	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
 	locations := make([]string, len(s.frames))
-	for i := range s.frames {
-		locations[i] = string(p.locations(s.partsOf(uint32(i + 1))))
-	}
-	for stack, count := range mergedBy(s, func(n uint32) string { return locations[n-1] }).stacks() {
+	merged := mergedBy(s, func(n uint32) string {
+		locations[n-1] = string(p.locations(s.partsOf(n)))
+		return locations[n-1]
+	})
+	for stack, count := range merged.stacks() {
 		var packed []byte
 		for _, n := range slices.Backward(stack[1:]) { // innermost first
 			packed = append(packed, locations[n-1]...)
