@@ -200,8 +200,16 @@ func (u *untilDone) Read(p []byte) (int, error) {
 }
 
 // Forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
-// 64 kB for each ELF header and build ID that is read, and a core may have a hundred modules.
-func (c *Capture) Forget() { mapped.Forget(c.mapped) }
+// 64 kB for each ELF header and build ID that is read, and a core may have a hundred modules. A small capture's pages stay: all
+// processors have to be told what is given back.
+func (c *Capture) Forget() {
+	if len(c.mapped) >= leastForgotten {
+		mapped.Forget(c.mapped)
+	}
+}
+
+// leastForgotten is the size of a capture from which on its pages are given back.
+const leastForgotten = 1 << 20
 
 // Close releases what the Capture holds: mappings and temporary files.
 func (c *Capture) Close() error {

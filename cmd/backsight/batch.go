@@ -18,7 +18,7 @@ import (
 
 // job is one snapshot on its way from the capture to the output.
 type job struct {
-	path  string // of the capture
+	of    *capture
 	title string
 	snap  *target.Snapshot
 	err   error // reading it failed
@@ -32,35 +32,69 @@ type job struct {
 	made, incomplete, absent bool
 }
 
-// batch works through a capture: one goroutine reads, several unwind, and the
-// output is written in the order of the input, each snapshot as soon as it and all
-// before it are done.
+// capture is one of the captures, on its way to the output.
+type capture struct {
+	path   string        // of its first file
+	opened chan struct{} // closed when what follows is set
+	stream input.Stream
+	format string
+	err    error     // it could not be opened
+	order  chan *job // its snapshots, as they were read
+}
+
+// isLog tells whether a capture is a log, of which each snapshot has some of the reports.
+func (c *capture) isLog() bool { return c.format == "console" || c.format == "records" }
+
+// begin opens and reads a capture: one goroutine reads, the workers unwind, and the output is written in the order of the captures,
+// each snapshot as soon as it and all before it are done.
 //
-//	stream ─► read ─┬─► order ──────────────► write
-//	                └─► work ─► worker ─► done ─┘
-func (s *session) batch(ctx context.Context, path string, stream input.Stream) error {
-	n := runtime.GOMAXPROCS(0)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // where the output fails, nobody reads on
-	ahead := n
-	if s.isLog() { // a snapshot has hundreds of reports, and takes megabytes
-		ahead = 0
-	}
-	order, work := make(chan *job, ahead), make(chan *job, ahead)
-	go s.read(ctx, path, stream, order, work)
-	for range n {
+//	stream ─► read ─┬─► order ─────────────────────► write
+//	                └─► session.jobs ─► worker ─► done ─┘
+func (s *session) begin(ctx context.Context, files []string) *capture {
+	c := &capture{path: files[0], opened: make(chan struct{})}
+	go func() {
+		stack.Reserve()
+		if c.stream, c.err = s.open(ctx, files); c.err == nil {
+			c.format = input.FormatOf(c.stream)
+			ahead := runtime.GOMAXPROCS(0)
+			if c.isLog() { // a snapshot has hundreds of reports, and takes megabytes
+				ahead = 0
+			}
+			c.order = make(chan *job, ahead)
+		}
+		close(c.opened)
+		if c.err == nil && !s.opt.choice.list {
+			s.read(ctx, c)
+		}
+	}()
+	return c
+}
+
+// work starts the workers. They end with ctx.
+func (s *session) work(ctx context.Context) {
+	s.jobs = make(chan *job)
+	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			stack.Reserve()
-			for j := range work {
-				s.process(ctx, j)
-				close(j.done)
+			for {
+				select {
+				case j := <-s.jobs:
+					s.process(ctx, j)
+					close(j.done)
+				case <-ctx.Done():
+					return
+				}
 			}
 		}()
 	}
+}
+
+// writeAll writes what the workers make of a capture.
+func (s *session) writeAll(ctx context.Context, c *capture) error {
 	for {
-		j, err := s.await(ctx, order)
+		j, err := s.await(ctx, c.order)
 		if j == nil && err == nil && s.opt.sample.given && !s.made {
-			s.progress.warn(displayName(path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
+			s.progress.warn(displayName(c.path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
 		}
 		if j == nil && err == nil && s.absent != nil && !s.made {
 			s.absent.absent = false
@@ -111,23 +145,21 @@ func receive[T any](ctx context.Context, from <-chan T, wait func() error) (v T,
 }
 
 // read hands out the snapshots of a capture until it ends, or cannot be read on.
-func (s *session) read(ctx context.Context, path string, stream input.Stream, order, work chan<- *job) {
-	stack.Reserve()
-	defer close(order)
-	defer close(work)
+func (s *session) read(ctx context.Context, c *capture) {
+	defer close(c.order)
 	for n := 1; ; n++ {
-		snap, err := stream.Next(ctx)
+		snap, err := c.stream.Next(ctx)
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}
-		if s.opt.choice.one && s.isLog() && err == nil && len(snap.Threads) > 0 && snap.Threads[0].ID > 0 {
+		if s.opt.choice.one && c.isLog() && err == nil && len(snap.Threads) > 0 && snap.Threads[0].ID > 0 {
 			continue // further reports of a log
 		}
 		s.opt.sample.choose(snap)
-		j := &job{path: path, title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
-		for _, c := range []chan<- *job{order, work} {
+		j := &job{of: c, title: s.title(c.path, n), snap: snap, err: err, done: make(chan struct{})}
+		for _, to := range []chan<- *job{c.order, s.jobs} {
 			select {
-			case c <- j:
+			case to <- j:
 			case <-ctx.Done():
 				return
 			}
@@ -138,9 +170,6 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		}
 	}
 }
-
-// isLog tells whether the current capture is a log, of which each snapshot has some of the reports.
-func (s *session) isLog() bool { return s.format == "console" || s.format == "records" }
 
 // title is the heading of a capture's n-th snapshot, "" where nothing need be told apart: the name
 // of one of several captures, and the number of a snapshot behind the first.
@@ -168,7 +197,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	if s.opt.choice.dmesg && j.err == nil {
 		j.out, j.made = text(kernelLog(j.snap)), j.snap.Log != ""
 		if !j.made {
-			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}
+			j.warn = []target.Issue{{Text: j.of.path + ": the capture holds no log of a kernel"}}
 		}
 		return
 	}
@@ -182,7 +211,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	}
 	r, err := (*report.Report)(nil), j.err
 	if err == nil {
-		r, err = s.report(ctx, j.snap)
+		r, err = s.report(ctx, j.snap, j.of.format)
 	}
 	if err != nil {
 		j.absent = errors.As(err, new(*failure))
@@ -195,7 +224,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	j.incomplete = j.incomplete || len(r.Threads) == 0
 	j.warns(r.Issues)
 	style := s.opt.style
-	style.Title, style.Capture, style.Legend = j.title, j.path, style.Legend && j.title == ""
+	style.Title, style.Capture, style.Legend = j.title, j.of.path, style.Legend && j.title == ""
 	j.out = s.out.piece(r, style)
 }
 
@@ -203,7 +232,7 @@ func (s *session) process(ctx context.Context, j *job) {
 func (j *job) warns(issues []target.Issue) {
 	j.warn = issues
 	if j.snap != nil && len(j.snap.Modules) == 0 && len(issues) == 0 {
-		j.warn = []target.Issue{{Text: displayName(j.path) + ": no binary of the program is known: name it with --exe or --image"}}
+		j.warn = []target.Issue{{Text: displayName(j.of.path) + ": no binary of the program is known: name it with --exe or --image"}}
 	}
 }
 

@@ -238,7 +238,7 @@ func (o *crashOptions) unwind(ctx context.Context, d death, core *gcore.Core, fr
 		return nil, o.bt.style, err
 	}
 	giveNames(snap, core)
-	rep, err := s.report(ctx, snap)
+	rep, err := s.report(ctx, snap, "")
 	return rep, o.bt.style, err
 }
 

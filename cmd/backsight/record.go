@@ -144,7 +144,7 @@ func (o *recordOptions) unwind(ctx, recording context.Context, r *perfevent.Reco
 		copied <- errors.Join(err, out.Close())
 	}()
 	s.reader = in
-	err := s.work(ctx, name)
+	err := s.all(ctx, name)
 	_ = in.Close() // never fails
 	if more := <-copied; !errors.Is(more, io.ErrClosedPipe) {
 		err = errors.Join(err, more)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,7 @@ type session struct {
 	files   *input.Files         // of lib
 	several bool                 // captures
 	reader  io.Reader            // what to read instead of a file; nil: none
-	format  string               // of the current capture
+	jobs    chan *job            // for the workers
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -40,7 +41,7 @@ func (s *session) run(ctx context.Context, captures []string) error {
 	if err := s.prepare(ctx, captures); err != nil {
 		return err
 	}
-	return s.work(ctx, captures)
+	return s.all(ctx, captures)
 }
 
 // prepare finds what is wrong with the flags.
@@ -82,8 +83,8 @@ func (s *session) config(sources []backsight.Source) backsight.Config {
 	}
 }
 
-// work goes through the captures.
-func (s *session) work(ctx context.Context, captures []string) error {
+// all goes through the captures.
+func (s *session) all(ctx context.Context, captures []string) error {
 	sets := s.lib.Env().Sets(captures)
 	s.several = len(sets) > 1
 	if isTerminal(s.progress.w) {
@@ -109,9 +110,17 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	if len(captures) == 0 {
 		captures = [][]string{{memoryAlone}}
 	}
-	for _, files := range captures {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // where the output fails, nobody reads on
+	s.work(ctx)
+	var begun []*capture
+	for i, files := range captures {
+		for len(begun) < min(i+s.sideBySide(), len(captures)) {
+			begun = append(begun, s.begin(ctx, captures[len(begun)]))
+		}
 		s.made, s.absent = false, nil
-		err := s.capture(ctx, files)
+		err := s.finish(ctx, begun[i])
+		begun[i] = nil
 		var f *failure
 		switch {
 		case errors.As(err, &f): // nothing more can be written, or the user does not want it
@@ -138,6 +147,15 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	return nil // images are shared by all captures, and open as long as the process lives
 }
 
+// sideBySide is how many captures are open: most have one snapshot, which one processor reads, and the next are read while the output
+// waits for one. What runs stands still while it is open, and is taken one after the other.
+func (s *session) sideBySide() int {
+	if s.opt.choice.list || len(s.opt.live.pids)+len(s.opt.live.remotes) > 0 {
+		return 1
+	}
+	return 2 * runtime.GOMAXPROCS(0)
+}
+
 // failed writes the object of a capture that could not be read, for programs; people are
 // told on standard error.
 func (s *session) failed(path string, err error) error {
@@ -150,19 +168,21 @@ func (s *session) failed(path string, err error) error {
 	return cmp.Or(err, s.out.flush())
 }
 
-// capture writes the backtraces of one capture.
-func (s *session) capture(ctx context.Context, files []string) error {
-	path := files[0]
-	stream, err := s.open(ctx, files)
-	if err != nil {
-		return err
+// finish writes the backtraces of a capture that was begun.
+func (s *session) finish(ctx context.Context, c *capture) error {
+	select {
+	case <-c.opened:
+	case <-ctx.Done():
+		return interrupted(ctx)
 	}
-	s.format = input.FormatOf(stream)
-	work := s.batch
+	if c.err != nil {
+		return c.err
+	}
+	write := s.writeAll
 	if s.opt.choice.list {
-		work = s.listProcesses
+		write = s.listProcesses
 	}
-	if err := work(ctx, path, stream); err != nil {
+	if err := write(ctx, c); err != nil {
 		return err // a worker may still read the capture: it stays open
 	}
 	if s.out.stacks != nil {
@@ -170,8 +190,8 @@ func (s *session) capture(ctx context.Context, files []string) error {
 			s.progress.warn("names: " + err.Error())
 		}
 	}
-	if err := stream.Close(); err != nil {
-		s.progress.warn(path + ": " + err.Error())
+	if err := c.stream.Close(); err != nil {
+		s.progress.warn(c.path + ": " + err.Error())
 	}
 	return nil
 }
@@ -208,8 +228,8 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 	}
 }
 
-// report unwinds a snapshot and names its frames.
-func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
+// report unwinds a snapshot of a capture in a format, and names its frames.
+func (s *session) report(ctx context.Context, snap *target.Snapshot, format string) (*report.Report, error) {
 	r, err := s.lib.Report(ctx, snap)
 	if err != nil {
 		return nil, err
@@ -219,7 +239,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		r.Issues = append(r.Issues, target.Issue{Text: "the samples of a recording are no crashes: they have no signatures"})
 	}
 	s.opt.show.fill(r, s.opt.files.sysroots)
-	s.advise(r)
+	s.advise(r, format)
 	return r, nil
 }
 

@@ -88,13 +88,13 @@ func (*machineFlags) core(context.Context, string, io.Writer) (*gcore.Core, erro
 
 func processTitle(*target.Snapshot) string { return "" }
 
-func (s *session) listProcesses(context.Context, string, input.Stream) error { return nil }
+func (s *session) listProcesses(context.Context, *capture) error { return nil }
 
 // Who writes dumps of other processes needs advice.
 
 func (o *btOptions) addAdvise(*pflag.FlagSet) {}
 
-func (s *session) advise(*report.Report) {}
+func (s *session) advise(*report.Report, string) {}
 
 // Frames are shown without variables, source and instructions: what they would be read from is elsewhere.
 

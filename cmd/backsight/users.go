@@ -119,10 +119,10 @@ func processTitle(snap *target.Snapshot) string {
 }
 
 // listProcesses writes a machine's processes as a table: number, threads, the state of the first one, mapped memory, the binary's build ID and path.
-func (s *session) listProcesses(ctx context.Context, path string, stream input.Stream) error {
+func (s *session) listProcesses(ctx context.Context, c *capture) error {
 	out := fmt.Appendf(nil, "%7s %7s  %-15s %9s  %-40s  %s\n", "PID", "threads", "state", "MB", "build ID", "binary")
 	for {
-		snap, err := stream.Next(ctx)
+		snap, err := c.stream.Next(ctx)
 		if err == io.EOF {
 			break
 		}
