@@ -72,7 +72,7 @@ func (s *session) begin(ctx context.Context, files []string) *capture {
 
 // work starts the workers. They end with ctx.
 func (s *session) work(ctx context.Context) {
-	s.jobs = make(chan *job)
+	s.jobs = make(chan *job, runtime.GOMAXPROCS(0))
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			stack.Reserve()

@@ -15,14 +15,9 @@ func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
 	s.counting.Lock()
 	defer s.counting.Unlock()
 	for _, stack := range stacks {
-		if len(stack) == 0 {
-			continue
+		if len(stack) > 0 {
+			s.tree.count(s.tree.end(program, stack), 1)
 		}
-		at := s.tree.call(0, call{topCall, program})
-		for i, n := range slices.Backward(stack) {
-			at = s.tree.call(len(stack)-i, call{at, n})
-		}
-		s.tree.count(at, 1)
 	}
 }
 
@@ -40,7 +35,7 @@ type callTree struct {
 	calls []treeCall
 	known []knownCall // a hash table, at most three quarters full
 	ends  []uint32    // the calls with which stacks end, in the order in which they came
-	last  []uint32    // the calls of the stack that came last
+	last  []lastCall  // of the stack that came last
 }
 
 // treeCall is a call, and how many stacks end with it.
@@ -58,18 +53,27 @@ type knownCall struct {
 // call is a number of what is called, and the place of the call that it is below, or topCall.
 type call struct{ above, what uint32 }
 
+// lastCall is a call of the stack that came last: what is called, and its place.
+type lastCall struct{ what, place uint32 }
+
 // topCall is above the outermost calls.
 const topCall = ^uint32(0)
 
-// call returns the place of a call at a depth of a stack, of which the call above was the last to be asked for. Stacks that come one
-// after the other mostly begin alike.
-func (t *callTree) call(depth int, c call) uint32 {
-	if depth < len(t.last) && t.calls[t.last[depth]].call == c {
-		return t.last[depth]
+// end returns the last call of a stack of a program's frames, innermost first. Stacks that come one after the other mostly begin alike.
+func (t *callTree) end(program uint32, frames []uint32) (at uint32) {
+	at = topCall
+	alike := true
+	for depth := range len(frames) + 1 {
+		what := program
+		if depth > 0 {
+			what = frames[len(frames)-depth]
+		}
+		if alike = alike && depth < len(t.last) && t.last[depth].what == what; !alike {
+			t.last = append(t.last[:depth], lastCall{what, t.place(call{at, what})})
+		}
+		at = t.last[depth].place
 	}
-	n := t.place(c)
-	t.last = append(t.last[:depth], n)
-	return n
+	return at
 }
 
 // place returns the place of a call, which was there or is new.
