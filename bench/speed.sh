@@ -29,10 +29,21 @@ core() {
 	mv crash/core* "$name.core" 2>/dev/null || echo "no core file of $*" >&2
 }
 
+# links DIR CORE N: N names of a core.
+links() {
+	mkdir -p "$1"
+	for i in $(seq "$3"); do ln -f "$2" "$1/$i.core"; done
+}
+
 make_captures() {
 	gcc -O2 -g -o small "$here/bench/speed/small.c"
 	gcc -O1 -g -o threads "$here/bench/speed/threads.c" -pthread
 	core small "$dir/small"
+	gcc -O1 -fno-optimize-sibling-calls -o deep "$here/bench/speed/deep.c"
+	core deep10k "$dir/deep" 10000
+	core deep100k "$dir/deep" 100000
+	links small100 small.core 100
+	links small400 small.core 400
 	core threads2k "$dir/threads" 2000
 	core threads10k "$dir/threads" 10000
 	if [ ! -e images.core ]; then
@@ -45,9 +56,12 @@ make_captures() {
 			gcc -O1 -o main main.c -Wl,--unresolved-symbols=ignore-all -Wl,--no-as-needed $(seq -f "$PWD/libf%g.so" 0 1000)
 		)
 		core images "$dir/images/main"
+		(cd images && sed 's/f0/f751/g' main.c >main250.c && gcc -O1 -o main250 main250.c -Wl,--unresolved-symbols=ignore-all -Wl,--no-as-needed $(seq -f "$PWD/libf%g.so" 751 1000))
+		core images250 "$dir/images/main250"
 	fi
 	if has node; then
 		core node node -e 'function f(n) { if (n == 0) process.abort(); return f(n - 1) + 1 } setTimeout(() => f(20), 50)'
+		links node30 node.core 30
 	fi
 	if [ ! -e noise.log ]; then
 		awk 'BEGIN { for (i = 0; i < 2100000; i++)
@@ -57,6 +71,8 @@ make_captures() {
 	if [ ! -e sparse.ram ]; then
 		truncate -s 4G sparse.ram
 		for i in $(seq 0 79); do head -c 1M /dev/urandom | dd of=sparse.ram bs=1M seek=$((50 * i)) conv=notrunc status=none; done
+		truncate -s 4G sparse20.ram
+		for i in $(seq 0 19); do head -c 1M /dev/urandom | dd of=sparse20.ram bs=1M seek=$((200 * i)) conv=notrunc status=none; done
 	fi
 	if has perf && has clang-14; then
 		record 8192 clang8 600
@@ -99,14 +115,24 @@ row() {
 
 cells() { echo "$1 | $2 | $3"; }
 
-# growth WHAT SMALL LARGE TIMES ARGUMENTS…: the exponent by which CPU time grows from one capture to one that is larger.
+# growth WHAT TIMES SMALL LARGE: the exponent by which CPU time grows from one command line to one of so many times the input.
 growth() {
-	local what=$1 small=$2 large=$3 times=$4
-	shift 4
-	[ -e "$large" ] || return 0
-	printf '%s %s %s\n' "$(spent "$dir/backsight" bt "$@" "$small")" "$(spent "$dir/backsight" bt "$@" "$large")" "$times" |
-		awk -v what="$what" '{ printf "| %s | %s | %s | %.2f |\n", what, $2, $5, log($5 / $2) / log($7) }'
+	local before after
+	before=$(spent "$dir/backsight" $3)
+	after=$(spent "$dir/backsight" $4)
+	echo "$before $after $2" | awk -v what="$1" '{ printf "| %s | %s | %s | %.2f |\n", what, $2, $5, log($5 / $2) / log($7) }'
 }
+
+# both WHAT ARGUMENTS…: how much faster all processors are than one.
+both() {
+	local what=$1 alone
+	shift
+	alone=$(GOMAXPROCS=1 spent "$dir/backsight" "$@")
+	echo "$alone $(spent "$dir/backsight" "$@")" | awk -v what="$what" '{ printf "| %s | %s | %s | %.2f |\n", what, $1, $4, $1 / $4 }'
+}
+
+# ratio A B: how many times as large as the file A the file B is.
+ratio() { echo "$(stat -c %s "$1") $(stat -c %s "$2")" | awk '{ print $2 / $1 }'; }
 
 make_captures
 mkdir -p empty
@@ -139,10 +165,18 @@ mkdir -p empty
 		done
 	fi
 	printf '\n%s\n\n| from … to | CPU ms | CPU ms | exponent |\n|---|---|---|---|\n' 'Growth of CPU time:'
-	growth '2,000 to 10,000 threads' threads2k.core threads10k.core 5
-	growth 'a log of 100 to 200 MB' half.log noise.log "$(($(stat -c %s noise.log) / 1000000))e-2"
-	if [ -e clang8x8.data ]; then
-		growth 'a recording, to one of more samples' clang8.data clang8x8.data "$(awk -v a="$(stat -c %s clang8.data)" -v b="$(stat -c %s clang8x8.data)" 'BEGIN { print b / a }')" -f folded
-	fi
+	growth '2,000 to 10,000 threads' 5 'bt threads2k.core' 'bt threads10k.core'
+	growth '10,000 to 100,000 frames' 10 'bt -n 200000 deep10k.core' 'bt -n 200000 deep100k.core'
+	growth '250 to 1,000 images' 4 'bt -n 2000 images250.core' 'bt -n 2000 images.core'
+	growth '100 to 400 captures' 4 'bt small100/*' 'bt small400/*'
+	growth 'a log of 100 to 200 MB' "$(ratio half.log noise.log)" 'bt half.log' 'bt noise.log'
+	growth 'raw memory of 20 to 80 MB' 4 'bt --ram sparse20.ram@0' 'bt --ram sparse.ram@0'
+	[ ! -e clang8x8.data ] || growth 'a recording, to one of more samples' "$(ratio clang8.data clang8x8.data)" 'bt -f folded clang8.data' 'bt -f folded clang8x8.data'
+	printf '\n%s\n\n| `bt` of | one: ms | all: ms | times as fast |\n|---|---|---|---|\n' 'One processor, and all of them:'
+	both '10,000 threads' bt threads10k.core
+	[ ! -e node.core ] || both '30 cores of node' bt node30/*
+	both '400 small cores' bt small400/*
+	[ ! -e clang8x8.data ] || both 'samples of clang8x8.data' bt -f folded clang8x8.data
+	[ ! -e naked.data ] || both 'samples of naked.data' bt -f folded naked.data
 } >"$here/lab/results/speed.md.new"
 mv "$here/lab/results/speed.md.new" "$here/lab/results/speed.md"
