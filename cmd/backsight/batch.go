@@ -35,6 +35,7 @@ type job struct {
 // capture is one of the captures, on its way to the output.
 type capture struct {
 	path   string        // of its first file
+	size   int64         // see sizeOf
 	opened chan struct{} // closed when what follows is set
 	stream input.Stream
 	format string
@@ -51,7 +52,7 @@ func (c *capture) isLog() bool { return c.format == "console" || c.format == "re
 //	stream ─► read ─┬─► order ─────────────────────► write
 //	                └─► session.jobs ─► worker ─► done ─┘
 func (s *session) begin(ctx context.Context, files []string) *capture {
-	c := &capture{path: files[0], opened: make(chan struct{})}
+	c := &capture{path: files[0], size: sizeOf(files), opened: make(chan struct{})}
 	go func() {
 		stack.Reserve()
 		if c.stream, c.err = s.open(ctx, files); c.err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +17,17 @@ func TestOrder(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("\x7fELF"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	large := filepath.Join(t.TempDir(), "large") // nothing is opened ahead of its turn beside it
+	if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, mostAhead+1)); err != nil {
+		t.Fatal(err)
+	}
 	core, recording := filepath.Join(data, "mips-deref", "core.gz"), filepath.Join(data, "perf-x86_64", "perf.data")
 	var captures []string
 	for range 6 {
-		captures = append(captures, core, broken, recording, absent)
+		captures = append(captures, core, broken, recording, absent, large)
 	}
 	code, out, said := bs(t, append([]string{"bt", "-f", "jsonl"}, captures...)...)
-	if code != exitNone || strings.Count(said, absent) != 1 || strings.Count(said, broken) != 1 {
+	if code != exitNone || strings.Count(said, absent) != 1 || strings.Count(said, broken) != 1 || strings.Count(said, large) != 1 {
 		t.Errorf("exit code %d, said %q", code, said)
 	}
 	var got []string

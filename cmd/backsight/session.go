@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -115,8 +116,8 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	s.work(ctx)
 	var begun []*capture
 	for i, files := range captures {
-		for len(begun) < min(i+s.sideBySide(), len(captures)) {
-			begun = append(begun, s.begin(ctx, captures[len(begun)]))
+		for n := len(begun); n < len(captures) && (n == i || s.ahead(begun[i+1:], captures[n])); n++ {
+			begun = append(begun, s.begin(ctx, captures[n]))
 		}
 		s.made, s.absent = false, nil
 		err := s.finish(ctx, begun[i])
@@ -147,13 +148,34 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	return nil // images are shared by all captures, and open as long as the process lives
 }
 
-// sideBySide is how many captures are open: most have one snapshot, which one processor reads, and the next are read while the output
-// waits for one. What runs stands still while it is open, and is taken one after the other.
-func (s *session) sideBySide() int {
-	if s.opt.choice.list || len(s.opt.live.pids)+len(s.opt.live.remotes) > 0 {
-		return 1
+// mostAhead bounds the bytes of the files that are open beside the capture which is written: what is compressed is ten times as large in
+// a temporary file. Captures of that size have work for all processors themselves.
+const mostAhead = 64 << 20
+
+// ahead tells whether the next capture is opened beside the one that is written, as those before it were. Most captures have one
+// snapshot, which one processor reads, and the next are read while the output waits for one. What runs stands still while it is open,
+// and is taken one after the other; so is what is no file of a known size.
+func (s *session) ahead(before []*capture, next []string) bool {
+	if len(before)+1 >= 2*runtime.GOMAXPROCS(0) || s.opt.choice.list || len(s.opt.live.pids)+len(s.opt.live.remotes) > 0 {
+		return false
 	}
-	return 2 * runtime.GOMAXPROCS(0)
+	size := sizeOf(next)
+	for _, c := range before {
+		size += c.size
+	}
+	return size <= mostAhead
+}
+
+// sizeOf is the size of files in bytes; of what is none, more than mostAhead.
+func sizeOf(files []string) (n int64) {
+	for _, path := range files {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			n += mostAhead + 1
+		} else {
+			n += info.Size()
+		}
+	}
+	return n
 }
 
 // failed writes the object of a capture that could not be read, for programs; people are

@@ -2,10 +2,11 @@ package display
 
 import (
 	"cmp"
-	"github.com/backsight/backsight/internal/typeset"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/typeset"
 )
 
 // Bounds of a flame graph: what fewer than one of flameShare stacks have is not seen on a screen; browsers nest some 500 elements,
