@@ -92,7 +92,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 
 // forgetImagesEvery is after how many samples of a profile the pages of its binaries are given back: each sample interrupts code where
 // none did before, and what says how to unwind there takes 64 kB.
-const forgetImagesEvery = 1024
+const forgetImagesEvery = 512
 
 // forget gives back the pages of the binaries of a profile's snapshot, of which n samples were walked, when it is time.
 func (u *Unwinder) forget(snap *target.Snapshot, n int) {

@@ -89,7 +89,7 @@ func (s *Symbolizer) leftOut(images []*image.Image) error {
 
 // forgetEvery is after how many further addresses the pages of an image are given back. A profile's walks look at libLLVM's code
 // in 17,000 places, of which each brings 64 kB to memory.
-const forgetEvery = 4096
+const forgetEvery = 2048
 
 func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint64) {
 	a := s.answers(img)
