@@ -16,7 +16,7 @@ import (
 // AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it.
 // It is compressed by gzip.
 func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
-	p := profile{known: map[any]uint64{}}
+	p := profile{texts: map[string]uint64{}, functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
 	p.text("") // is the first text
 	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
 	locations := make([]string, len(s.frames))
@@ -58,7 +58,11 @@ const (
 type profile struct {
 	fields [profileFields][]byte
 	count  [profileFields]uint64
-	known  map[any]uint64
+
+	texts     map[string]uint64
+	functions map[stackFunction]uint64
+	places    map[stackPlace]uint64
+	modules   map[*stackModule]uint64
 }
 
 // stackFunction is a function of a file.
@@ -69,12 +73,12 @@ func (p *profile) add(field uint64, value []byte) {
 	p.count[field]++
 }
 
-// number is that of a value of a field; what comes first is made and added.
-func (p *profile) number(field uint64, value any, made func(number uint64) []byte) uint64 {
-	n := p.known[value]
+// profileNumber is that of a value of a field; what comes first is made and added.
+func profileNumber[V comparable](p *profile, known map[V]uint64, field uint64, value V, made func(number uint64) []byte) uint64 {
+	n := known[value]
 	if n == 0 {
 		n = p.count[field] + 1
-		p.known[value] = n
+		known[value] = n
 		p.add(field, made(n))
 	}
 	return n
@@ -82,7 +86,7 @@ func (p *profile) number(field uint64, value any, made func(number uint64) []byt
 
 // text is the number of a text. Those of texts begin at 0.
 func (p *profile) text(s string) uint64 {
-	return p.number(profileText, s, func(uint64) []byte { return []byte(s) }) - 1
+	return profileNumber(p, p.texts, profileText, s, func(uint64) []byte { return []byte(s) }) - 1
 }
 
 // locations are those of a frame, packed, innermost first.
@@ -94,14 +98,14 @@ func (p *profile) locations(parts []stackPlace) (packed []byte) {
 }
 
 func (p *profile) location(at stackPlace) uint64 {
-	return p.number(profileLocation, at, func(n uint64) []byte {
+	return profileNumber(p, p.places, profileLocation, at, func(n uint64) []byte {
 		line := protobuf.Numbers(p.function(stackFunction{at.name, at.file}), uint64(max(0, at.line)))
 		return protobuf.AppendBytes(protobuf.Numbers(n, p.mapping(at.module), at.address), 4, line)
 	})
 }
 
 func (p *profile) function(of stackFunction) uint64 {
-	return p.number(profileFunction, of, func(n uint64) []byte {
+	return profileNumber(p, p.functions, profileFunction, of, func(n uint64) []byte {
 		return protobuf.Numbers(n, p.text(of.name), p.text(of.name), p.text(typeset.Text(of.file)))
 	})
 }
@@ -111,7 +115,7 @@ func (p *profile) mapping(of *stackModule) uint64 {
 	if of.hi == 0 {
 		return 0
 	}
-	return p.number(profileMapping, of, func(n uint64) []byte {
+	return profileNumber(p, p.modules, profileMapping, of, func(n uint64) []byte {
 		return protobuf.Numbers(n, of.lo, of.hi, 0, p.text(typeset.Text(of.name)), p.text(of.buildID), 1, 1, 1, 1)
 	})
 }
