@@ -14,7 +14,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -190,11 +189,13 @@ func (s *session) failed(path string, err error) error {
 	return cmp.Or(err, s.out.flush())
 }
 
-// finish writes the backtraces of a capture that was begun.
+// finish writes the backtraces of a capture that was begun. An interruption does not wait for one that is slow to open.
 func (s *session) finish(ctx context.Context, c *capture) error {
 	select {
 	case <-c.opened:
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
 		return interrupted(ctx)
 	}
 	if c.err != nil {
@@ -218,36 +219,21 @@ func (s *session) finish(ctx context.Context, c *capture) error {
 	return nil
 }
 
-// open opens a capture; an interruption does not wait for a slow one.
-func (s *session) open(ctx context.Context, files []string) (input.Stream, error) {
-	type opened struct {
-		stream input.Stream
-		err    error
+// open opens a capture.
+func (s *session) open(ctx context.Context, files []string) (stream input.Stream, err error) {
+	if env := s.lib.Env(); files[0] == memoryAlone {
+		stream, err = s.lib.Open(ctx)
+	} else if running, live, failed := s.opt.live.open(ctx, files[0], *env); live {
+		stream, err = running, failed
+	} else if s.reader != nil {
+		stream, err = env.OpenReader(ctx, files[0], s.reader)
+	} else {
+		stream, err = s.lib.Open(ctx, files...)
 	}
-	done := make(chan opened, 1)
-	go func() {
-		stack.Reserve()
-		var o opened
-		if env := s.lib.Env(); files[0] == memoryAlone {
-			o.stream, o.err = s.lib.Open(ctx)
-		} else if stream, live, err := s.opt.live.open(ctx, files[0], *env); live {
-			o.stream, o.err = stream, err
-		} else if s.reader != nil {
-			o.stream, o.err = env.OpenReader(ctx, files[0], s.reader)
-		} else {
-			o.stream, o.err = s.lib.Open(ctx, files...)
-		}
-		if o.err == nil {
-			o.stream, o.err = s.opt.choice.processes(ctx, o.stream, s.opt.memory.env(s.files))
-		}
-		done <- o
-	}()
-	select {
-	case o := <-done:
-		return o.stream, o.err
-	case <-ctx.Done():
-		return nil, interrupted(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return s.opt.choice.processes(ctx, stream, s.opt.memory.env(s.files))
 }
 
 // report unwinds a snapshot of a capture in a format, and names its frames.
