@@ -78,9 +78,10 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 }
 
 // sign gives the threads of a report their signatures (report.Signature): those that crashed, and the first of the others. It
-// takes the binaries' code, which must still be open. Once ctx has ended, further threads have none.
+// takes the binaries' code, which must still be open. Once ctx has ended, further threads have none, nor have the samples of a
+// profile: they are no crashes.
 func sign(ctx context.Context, r *report.Report) {
-	if r.Snapshot == nil {
+	if r.Snapshot == nil || r.Snapshot.Sampled {
 		return
 	}
 	release, err := hold(r.Snapshot)

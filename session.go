@@ -32,7 +32,7 @@ type Config struct {
 	Nameless bool
 	// Variables reads each frame's arguments and local variables, by debug information.
 	Variables bool
-	// Unsigned leaves out the signatures of threads. The samples of a profile have none: they are no crashes.
+	// Unsigned leaves out the signatures of threads.
 	Unsigned bool
 	// Choose, if set, is shown each snapshot before its backtraces are made. It may take threads out of it; its error ends the
 	// snapshot's report.
@@ -101,7 +101,7 @@ func (s *Session) Report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		s.unwinder.Variables(ctx, r, Names(false))
 		r.Issues = append(r.Issues, noVariables(r)...)
 	}
-	if !s.config.Unsigned && !snap.Sampled {
+	if !s.config.Unsigned {
 		sign(ctx, r)
 	}
 	return r, nil

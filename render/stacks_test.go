@@ -61,11 +61,8 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestPprof: pprof's own reader finds each name once, and one sample, which is what was counted.
-func TestPprof(t *testing.T) {
-	var s display.Stacks
-	count(t, &s, sample(t))
-	count(t, &s, sample(t))
+// parsed is what pprof's own reader has of stacks.
+func parsed(t *testing.T, s *display.Stacks) *profile.Profile {
 	b, err := s.AppendPprof(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +71,15 @@ func TestPprof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// TestPprof: pprof's own reader finds each name once, and one sample, which is what was counted.
+func TestPprof(t *testing.T) {
+	var s display.Stacks
+	count(t, &s, sample(t))
+	count(t, &s, sample(t))
+	p := parsed(t, &s)
 	if len(p.Sample) != 1 || p.Sample[0].Value[0] != 2 || len(p.Function) != 5 {
 		t.Fatalf("%v", p)
 	}
@@ -162,14 +168,7 @@ func TestNumbers(t *testing.T) {
 	if err := s.WriteFolded(&got); err != nil || got.String() != "main;leaf 4\nmain;main 1\n" {
 		t.Errorf("%v, %q", err, got.String())
 	}
-	b, err := s.AppendPprof(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.ParseData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parsed(t, &s)
 	var samples []string
 	for _, sample := range p.Sample {
 		samples = append(samples, fmt.Sprintf("%d at %#x", sample.Value[0], sample.Location[0].Address))

@@ -35,12 +35,15 @@ type job struct {
 // capture is one of the captures, on its way to the output.
 type capture struct {
 	path   string        // of its first file
-	size   int64         // see sizeOf
-	opened chan struct{} // closed when what follows is set
+	size   int64         // in bytes, where it was opened ahead of its turn
+	opened chan struct{} // closed when the next four are set
 	stream input.Stream
 	format string
 	err    error     // it could not be opened
 	order  chan *job // its snapshots, as they were read
+
+	made   bool // a backtrace was written
+	absent *job // the first that has no thread of the number that was asked for
 }
 
 // isLog tells whether a capture is a log, of which each snapshot has some of the reports.
@@ -50,9 +53,9 @@ func (c *capture) isLog() bool { return c.format == "console" || c.format == "re
 // each snapshot as soon as it and all before it are done.
 //
 //	stream ─► read ─┬─► order ─────────────────────► write
-//	                └─► session.jobs ─► worker ─► done ─┘
-func (s *session) begin(ctx context.Context, files []string) *capture {
-	c := &capture{path: files[0], size: sizeOf(files), opened: make(chan struct{})}
+//	                └─► jobs ─► worker ─► done ─────┘
+func (s *session) begin(ctx context.Context, files []string, size int64, jobs chan<- *job) *capture {
+	c := &capture{path: files[0], size: size, opened: make(chan struct{})}
 	go func() {
 		stack.Reserve()
 		if c.stream, c.err = s.open(ctx, files); c.err == nil {
@@ -65,21 +68,21 @@ func (s *session) begin(ctx context.Context, files []string) *capture {
 		}
 		close(c.opened)
 		if c.err == nil && !s.opt.choice.list {
-			s.read(ctx, c)
+			s.read(ctx, c, jobs)
 		}
 	}()
 	return c
 }
 
-// work starts the workers. They end with ctx.
-func (s *session) work(ctx context.Context) {
-	s.jobs = make(chan *job, runtime.GOMAXPROCS(0))
+// work starts the workers, and returns what they take jobs from. They end with ctx.
+func (s *session) work(ctx context.Context) chan<- *job {
+	jobs := make(chan *job, runtime.GOMAXPROCS(0))
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			stack.Reserve()
 			for {
 				select {
-				case j := <-s.jobs:
+				case j := <-jobs:
 					s.process(ctx, j)
 					close(j.done)
 				case <-ctx.Done():
@@ -88,23 +91,24 @@ func (s *session) work(ctx context.Context) {
 			}
 		}()
 	}
+	return jobs
 }
 
 // writeAll writes what the workers make of a capture.
 func (s *session) writeAll(ctx context.Context, c *capture) error {
 	for {
 		j, err := s.await(ctx, c.order)
-		if j == nil && err == nil && s.opt.sample.given && !s.made {
+		if j == nil && err == nil && s.opt.sample.given && !c.made {
 			s.progress.warn(displayName(c.path) + ": no sample is what --since, --comm, --pid and --cpu ask for")
 		}
-		if j == nil && err == nil && s.absent != nil && !s.made {
-			s.absent.absent = false
-			err = s.write(ctx, s.absent)
+		if j == nil && err == nil && c.absent != nil && !c.made {
+			c.absent.absent = false
+			err = s.write(c.absent)
 		}
 		if j == nil || err != nil {
 			return cmp.Or(err, s.out.flush())
 		}
-		if err := s.write(ctx, j); err != nil {
+		if err := s.write(j); err != nil {
 			return err
 		}
 	}
@@ -146,7 +150,7 @@ func receive[T any](ctx context.Context, from <-chan T, wait func() error) (v T,
 }
 
 // read hands out the snapshots of a capture until it ends, or cannot be read on.
-func (s *session) read(ctx context.Context, c *capture) {
+func (s *session) read(ctx context.Context, c *capture, jobs chan<- *job) {
 	defer close(c.order)
 	for n := 1; ; n++ {
 		snap, err := c.stream.Next(ctx)
@@ -158,7 +162,7 @@ func (s *session) read(ctx context.Context, c *capture) {
 		}
 		s.opt.sample.choose(snap)
 		j := &job{of: c, title: s.title(c.path, n), snap: snap, err: err, done: make(chan struct{})}
-		for _, to := range []chan<- *job{c.order, s.jobs} {
+		for _, to := range []chan<- *job{c.order, jobs} {
 			select {
 			case to <- j:
 			case <-ctx.Done():
@@ -243,13 +247,13 @@ func missesFile(i target.Issue) bool {
 }
 
 // write writes a job's output.
-func (s *session) write(ctx context.Context, j *job) error {
+func (s *session) write(j *job) error {
 	s.done.Add(1)
 	if j.absent {
-		s.absent = cmp.Or(s.absent, j)
+		j.of.absent = cmp.Or(j.of.absent, j)
 		return nil
 	}
-	s.made = s.made || j.made
+	j.of.made = j.of.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)

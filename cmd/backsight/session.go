@@ -29,11 +29,8 @@ type session struct {
 	files   *input.Files         // of lib
 	several bool                 // captures
 	reader  io.Reader            // what to read instead of a file; nil: none
-	jobs    chan *job            // for the workers
 
 	done       atomic.Int64 // snapshots
-	made       bool         // a backtrace was made of the current capture
-	absent     *job         // the capture's first that has no thread of the number that was asked for
 	incomplete bool
 }
 
@@ -112,15 +109,19 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
-	s.work(ctx)
+	jobs := s.work(ctx)
 	var begun []*capture
 	for i, files := range captures {
-		for n := len(begun); n < len(captures) && (n == i || s.ahead(begun[i+1:], captures[n])); n++ {
-			begun = append(begun, s.begin(ctx, captures[n]))
+		for n := len(begun); n < len(captures); n++ {
+			size, ok := s.ahead(begun[i:], captures[n])
+			if !ok {
+				break
+			}
+			begun = append(begun, s.begin(ctx, captures[n], size, jobs))
 		}
-		s.made, s.absent = false, nil
-		err := s.finish(ctx, begun[i])
+		c := begun[i]
 		begun[i] = nil
+		err := s.finish(ctx, c)
 		var f *failure
 		switch {
 		case errors.As(err, &f): // nothing more can be written, or the user does not want it
@@ -131,7 +132,7 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 				return err
 			}
 		}
-		if !s.made {
+		if !c.made {
 			code = exitNone
 		}
 	}
@@ -151,18 +152,22 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 // a temporary file. Captures of that size have work for all processors themselves.
 const mostAhead = 64 << 20
 
-// ahead tells whether the next capture is opened beside the one that is written, as those before it were. Most captures have one
-// snapshot, which one processor reads, and the next are read while the output waits for one. What runs stands still while it is open,
-// and is taken one after the other; so is what is no file of a known size.
-func (s *session) ahead(before []*capture, next []string) bool {
-	if len(before)+1 >= 2*runtime.GOMAXPROCS(0) || s.opt.choice.list || len(s.opt.live.pids)+len(s.opt.live.remotes) > 0 {
-		return false
+// ahead tells whether the next capture is opened beside those that are open, of which the first is written, and its size if it is. Most
+// captures have one snapshot, which one processor reads, and the next are read while the output waits for one. What runs stands still
+// while it is open, and is taken one after the other; so is what is no file of a known size.
+func (s *session) ahead(open []*capture, next []string) (size int64, ok bool) {
+	if len(open) == 0 {
+		return 0, true
 	}
-	size := sizeOf(next)
-	for _, c := range before {
-		size += c.size
+	if len(open) >= 2*runtime.GOMAXPROCS(0) || s.opt.choice.list || len(s.opt.live.pids)+len(s.opt.live.remotes) > 0 {
+		return 0, false
 	}
-	return size <= mostAhead
+	size = sizeOf(next)
+	all := size
+	for _, c := range open[1:] {
+		all += c.size
+	}
+	return size, all <= mostAhead
 }
 
 // sizeOf is the size of files in bytes; of what is none, more than mostAhead.

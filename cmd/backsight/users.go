@@ -129,7 +129,7 @@ func (s *session) listProcesses(ctx context.Context, c *capture) error {
 		if err != nil {
 			return err
 		}
-		s.made = true
+		c.made = true
 		out = appendProcess(out, snap)
 	}
 	return cmp.Or(s.out.add(text(out)), s.out.flush())

@@ -2,7 +2,6 @@ package display
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/internal/typeset"
@@ -33,21 +32,15 @@ func (s *Stacks) program(snap *target.Snapshot) uint32 {
 // taken for what differs: of a recording's stacks, mostly the innermost three calls.
 type callTree struct {
 	calls []treeCall
-	known []knownCall // a hash table, at most three quarters full
-	ends  []uint32    // the calls with which stacks end, in the order in which they came
-	last  []lastCall  // of the stack that came last
+	known map[call]uint32 // their places
+	ends  []uint32        // the calls with which stacks end, in the order in which they came
+	last  []lastCall      // of the stack that came last
 }
 
 // treeCall is a call, and how many stacks end with it.
 type treeCall struct {
 	call
 	count uint32
-}
-
-// knownCall is a call and its place, counted from 1.
-type knownCall struct {
-	call
-	number uint32
 }
 
 // call is a number of what is called, and the place of the call that it is below, or topCall.
@@ -78,33 +71,15 @@ func (t *callTree) end(program uint32, frames []uint32) (at uint32) {
 
 // place returns the place of a call, which was there or is new.
 func (t *callTree) place(c call) uint32 {
-	if 4*len(t.calls) >= 3*len(t.known) {
-		before := t.known
-		t.known = make([]knownCall, max(64, 2*len(before)))
-		for _, k := range before {
-			if k.number > 0 {
-				*t.slot(k.call) = k
-			}
+	n, ok := t.known[c]
+	if !ok {
+		if t.known == nil {
+			t.known = map[call]uint32{}
 		}
+		n = uint32(len(t.calls))
+		t.calls, t.known[c] = append(t.calls, treeCall{call: c}), n
 	}
-	slot := t.slot(c)
-	if slot.number == 0 {
-		t.calls = append(t.calls, treeCall{call: c})
-		*slot = knownCall{c, uint32(len(t.calls))}
-	}
-	return slot.number - 1
-}
-
-// slot is where a call's place is or goes.
-func (t *callTree) slot(c call) *knownCall {
-	// 2^64 divided by the golden ratio spreads numbers that follow one another (Knuth, The Art of Computer Programming, 6.4).
-	hash := (uint64(c.above)<<32 | uint64(c.what)) * 0x9e3779b97f4a7c15
-	for i := hash >> bits.LeadingZeros64(uint64(len(t.known)-1)); ; i++ {
-		slot := &t.known[i&uint64(len(t.known)-1)]
-		if slot.number == 0 || slot.call == c {
-			return slot
-		}
-	}
+	return n
 }
 
 // count counts stacks that end with a call.
@@ -142,7 +117,7 @@ func (s *Stacks) byText() *callTree {
 func mergedBy[K comparable](s *Stacks, common func(frame uint32) K) *callTree {
 	first, alike := map[K]uint32{}, make([]uint32, len(s.frames)+1)
 	t := &s.tree
-	merged := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make([]knownCall, len(t.known))}
+	merged := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make(map[call]uint32, len(t.calls))}
 	places := make([]uint32, len(t.calls)) // in merged
 	for i := range t.calls {
 		c := t.calls[i].call

@@ -16,7 +16,7 @@ const flameShare, maxFlameDepth = 2000, 200
 // AppendFlame appends the stacks as a web page with a flame graph, which needs nothing else. The outermost functions stand above.
 func (s *Stacks) AppendFlame(dst []byte, title string) []byte {
 	different := s.byText()
-	f := flame{names: texts{numbers: map[string]uint32{}}, colors: map[string]int{}}
+	f := flame{colors: map[string]int{}}
 	f.addAll(s, different)
 	f.order()
 	dst = appendFlameHead(dst, title, strconv.Itoa(f.all)+" stacks", strconv.Itoa(len(different.ends))+" different ones")

@@ -16,7 +16,7 @@ import (
 // AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it.
 // It is compressed by gzip.
 func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
-	p := profile{texts: map[string]uint64{}, functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
+	p := profile{functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
 	p.text("") // is the first text
 	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
 	locations := make([]string, len(s.frames))
@@ -30,6 +30,9 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 			packed = append(packed, locations[n-1]...)
 		}
 		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, uint64(count)))
+	}
+	for _, text := range p.texts.list {
+		p.add(profileText, []byte(text))
 	}
 	out := bytes.NewBuffer(dst)
 	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
@@ -59,7 +62,7 @@ type profile struct {
 	fields [profileFields][]byte
 	count  [profileFields]uint64
 
-	texts     map[string]uint64
+	texts     texts
 	functions map[stackFunction]uint64
 	places    map[stackPlace]uint64
 	modules   map[*stackModule]uint64
@@ -85,9 +88,7 @@ func profileNumber[V comparable](p *profile, known map[V]uint64, field uint64, v
 }
 
 // text is the number of a text. Those of texts begin at 0.
-func (p *profile) text(s string) uint64 {
-	return profileNumber(p, p.texts, profileText, s, func(uint64) []byte { return []byte(s) }) - 1
-}
+func (p *profile) text(s string) uint64 { return uint64(p.texts.number(s)) }
 
 // locations are those of a frame, packed, innermost first.
 func (p *profile) locations(parts []stackPlace) (packed []byte) {

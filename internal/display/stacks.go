@@ -31,7 +31,7 @@ type Stacks struct {
 	tree     callTree   // by the text of the program, then the frames
 }
 
-// texts are different texts, and their numbers.
+// texts are different texts, and their numbers. The zero value is empty.
 type texts struct {
 	list    []string
 	numbers map[string]uint32
@@ -41,6 +41,9 @@ type texts struct {
 func (t *texts) number(text string) uint32 {
 	n, ok := t.numbers[text]
 	if !ok {
+		if t.numbers == nil {
+			t.numbers = map[string]uint32{}
+		}
 		n = uint32(len(t.list))
 		t.numbers[text], t.list = n, append(t.list, text)
 	}
@@ -247,7 +250,6 @@ func (s *Stacks) begin() {
 	if s.places != nil {
 		return
 	}
-	s.texts.numbers = map[string]uint32{}
 	s.places, s.others = map[binaryKey]*binaryPlaces{}, map[namedKey]uint32{}
 	s.modules = map[stackModule]*stackModule{}
 }
