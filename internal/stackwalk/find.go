@@ -26,8 +26,8 @@ func (f *finder) find(s *State) search {
 		if r.noCaller || (r.best.valid || r.beyond && !s.Exact || r.hooked) && basisOf(src.Method()) == bySearch {
 			break
 		}
-		if f.unchecked && (r.beyond || r.answers > 0 && (src.Method() == unwind.MethodCode || basisOf(src.Method()) == bySearch)) {
-			continue // what the table's rule needs was not captured
+		if f.unchecked && (r.beyond || r.answers > 0 && !outside(s.Module) && (src.Method() == unwind.MethodCode || basisOf(src.Method()) == bySearch)) {
+			continue // what the table's rule needs was not captured; made code has no table
 		}
 		switch src := src.(type) {
 		case RuleSource:
@@ -64,8 +64,13 @@ func (f *finder) find(s *State) search {
 // So is a caller whose rule stands behind one that two derivations agree on, if that led to no caller: the word there
 // may be damaged. Control seems to come to a verb of systemd-analyze from the function in front, which ends in a call
 // that never returns, as its import does not tell; that function's frame ends where main's does.
+//
+// Where code that was made at run time was interrupted, it may be in a prologue, or keep no frame pointer: a caller is skipped then.
 func (r *search) doubtSecondBest() {
 	b := &r.best
+	if b.valid && b.method == unwind.MethodFP && r.frame.Exact {
+		b.limit(unwind.Guess, unwind.CapOneDerivation)
+	}
 	if !b.valid || b.method != unwind.MethodCode || b.checks.Proven() {
 		return
 	}

@@ -39,3 +39,43 @@ func TestOutside(t *testing.T) {
 		}
 	}
 }
+
+// TestMadeCode: a profile's sample of code that was made at run time, of which a recording has the place and no bytes. The frame pointer leads
+// on, by a guess, for the sample may be of a prologue. Where it leads nowhere, the stack is searched.
+func TestMadeCode(t *testing.T) {
+	arch := o32()
+	const made, sampled, resumes = 0x700000, 0x700010, 0x700040
+	inTable := rules{method: unwind.MethodCFI, ends: map[uint64]bool{inH: true}}
+	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{sampled: {saved(arch, 16, 0)}, resumes: {saved(arch, 16, 0)}}}
+	beyond := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{sampled: {saved(arch, 1<<20, 0)}}}
+	for _, c := range []struct {
+		by   rules
+		want []uint64
+	}{
+		{byConvention, []uint64{sampled, resumes, inH}},
+		{beyond, []uint64{sampled, inH}},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Zero(12).Word(resumes).Zero(12).Word(inH).Zero(64).Place(0x7fff_0000))
+		snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.Range{Lo: made, Hi: made + 0x1000}})
+		snap.SortModules()
+		snap.Threads[0].Regs.Set(arch.PC, sampled)
+		opt := stackwalk.Options{Sources: []stackwalk.Source{inTable, c.by, found{inH}}, CallGraph: graph{holds: sameHundred}, Unchecked: true}
+		frames, _ := walk(snap, opt)
+		if got := pcs(frames); !slices.Equal(got, c.want) || frames[1].Trust != unwind.Guess {
+			t.Errorf("%#x, want %#x; %+v", got, c.want, frames)
+		}
+	}
+}
+
+// found is a search of the stack that finds a return address.
+type found struct{ pc uint64 }
+
+func (found) Method() unwind.Method { return unwind.MethodScan }
+
+func (f found) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
+	arch := s.Snapshot.Arch
+	sp, _ := s.Regs.Lookup(arch.SP)
+	out.Regs.Set(arch.PC, f.pc)
+	out.Regs.Set(arch.SP, sp+32)
+	return unwind.Found
+}

@@ -237,11 +237,15 @@ func queryOf(s *State) (Query, bool) {
 	return q, true
 }
 
-// queryOutside asks for the rule of a frame outside all modules, in target addresses: the ABI's convention needs no image.
-// Code that was made at run time often keeps a frame pointer (V8, HotSpot's interpreter).
+// queryOutside asks for the rule of a frame outside all images, in target addresses: the ABI's convention needs none.
+// Code that was made at run time often keeps a frame pointer (V8, HotSpot). Where its bytes were not captured, nothing else tells of a
+// frame that was interrupted in it: that is asked about as if it had made a call.
 func queryOutside(s *State, m unwind.Method) (q Query, ok bool) {
-	if s.Module != nil || basisOf(m) != byConvention {
+	if !outside(s.Module) || basisOf(m) != byConvention {
 		return q, false
 	}
-	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact}, true
+	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact && s.Module == nil}, true
 }
+
+// outside tells whether code at a module's place is no file's.
+func outside(m *target.Module) bool { return m == nil || m.Anonymous() }
