@@ -2,9 +2,7 @@ package perfdata
 
 import (
 	"bytes"
-	"encoding/hex"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -67,12 +65,9 @@ func (s *stream) loadKernel() *target.Module {
 // kernelNames is the kernel with the names of its functions: those that perf keeps of the recording's kernel (perf-buildid-cache(1)), or
 // those of the kernel that runs, if it is the same. It is m where none are known.
 func (s *stream) kernelNames(m *target.Module) *target.Module {
-	if s.env.Files.Disk().FS != nil {
-		return m // what this machine keeps is of this machine
-	}
 	var paths []string
-	if home, err := os.UserHomeDir(); err == nil && len(m.BuildID) > 0 {
-		paths = append(paths, filepath.Join(home, ".debug", kernelName, hex.EncodeToString(m.BuildID), "kallsyms"))
+	if kept := s.kept(m.BuildID, "kallsyms"); kept != "" {
+		paths = append(paths, kept)
 	}
 	const idAt = 16 // behind the header of the note, and its owner's name: GNU
 	if notes, _ := os.ReadFile("/sys/kernel/notes"); s.ofThisRelease() && (len(m.BuildID) == 0 || bytes.HasPrefix(notes[min(idAt, len(notes)):], m.BuildID)) {

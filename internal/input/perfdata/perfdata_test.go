@@ -313,7 +313,7 @@ aarch64 7
 func TestKernelNames(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	dir := filepath.Join(home, ".debug", kernelName, strings.Repeat("ab", sha1))
+	dir := filepath.Join(home, ".debug", ".build-id", "ab", strings.Repeat("ab", sha1-1))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,10 @@ package perfdata
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -40,8 +43,9 @@ type mapping struct {
 	module  *target.Module
 }
 
-// Bounds: a system has some ten thousand processes, a process some thousand threads and some hundred mappings of code.
-const maxProcesses, maxNames, maxMaps = 1 << 16, 1 << 12, 1 << 11
+// Bounds: a system has some ten thousand processes, a process some thousand threads and some hundred mappings of code, or some thousand
+// where perf inject --jit has one for each function that a run-time made.
+const maxProcesses, maxNames, maxMaps = 1 << 16, 1 << 12, 1 << 14
 
 // Bits of an event's misc: the second half of COMM's and MMAP2's.
 const commExec, mmapData, mmapBuildID = 1 << 13, 1 << 13, 1 << 14
@@ -76,6 +80,11 @@ func mapped(ev *event, big bool) (pid uint32, m mapping, ok bool) {
 
 // anonymous is the name of memory of no file: where it may be executed, code that the program made.
 const anonymous = "//anon"
+
+// isMade tells whether a name is that of memory of no file: private, shared, of large pages, or of a file in memory, which .NET's code has.
+func isMade(name string) bool {
+	return slices.ContainsFunc([]string{anonymous, "/dev/zero", "/anon_hugepage", "/memfd:"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
 
 // isData tells whether a name is that of memory without code: [stack], [heap].
 func isData(name string) bool {
@@ -125,7 +134,8 @@ func (s *stream) add(p *process, m mapping) {
 		now = append(now, right)
 	}
 	p.modules = nil
-	if len(p.maps)-(last-first)+len(now) > maxMaps {
+	if len(p.maps)-(last-first)+len(now) > maxMaps || !s.room.Draw((len(p.maps)-last)/perMove) {
+		s.tooMany()
 		now = nil
 	}
 	p.maps = slices.Replace(p.maps, first, last, now...)
@@ -151,10 +161,14 @@ func (p *process) rename(tid uint32, name string) {
 	}
 }
 
+func (s *stream) tooMany() {
+	s.note([]target.Issue{{Kind: target.IssueCapture, Subject: s.rec.name, Text: s.rec.name + ": too many mappings, or they change too often: some samples are without files"}})
+}
+
 // load makes modules of the mappings.
 func (s *stream) load(ctx context.Context, p *process) {
 	if !s.room.Draw(len(p.maps)) {
-		s.note([]target.Issue{{Kind: target.IssueCapture, Subject: s.rec.name, Text: s.rec.name + ": mappings change too often: some samples are without files"}})
+		s.tooMany()
 		p.modules = []*target.Module{}
 		return
 	}
@@ -189,21 +203,57 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 	switch {
 	case m.name == vdsoName:
 		return s.vdso(m)
-	case strings.HasPrefix(m.name, anonymous) || strings.HasPrefix(m.name, "/dev/zero"):
+	case isMade(m.name) && id == nil:
 		return &target.Module{Name: anonymous, Range: m.Range, Bias: m.Lo}
 	}
-	ref := input.BinaryRef{Name: m.name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
-	img, issues := s.env.Files.Find(ref)
-	if exe := s.env.Files.Exe(); exe != "" && p.runs(m.name) {
-		img, issues = s.env.Files.Use(exe, ref)
-	}
-	s.note(issues)
-	if img != nil {
+	if img := s.file(p, m.name, id); img != nil {
 		if bias, ok := m.bias(img); ok {
 			return target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
 		}
 	}
 	return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo - m.off, BuildID: id}
+}
+
+// file is the image of a file that a process has mapped: the one that the user names, the one at its path, the one that perf keeps.
+func (s *stream) file(p *process, name string, id []byte) *image.Image {
+	ref := input.BinaryRef{Name: name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
+	img, issues := s.find(p, ref)
+	if kept := s.kept(id, "elf"); img == nil && kept != "" {
+		img, issues = s.env.Files.Use(kept, ref)
+	}
+	s.note(issues)
+	if img != nil && img.Entry != 0 && strings.HasPrefix(path.Base(name), jitted) {
+		img.Entry = 0 // no program begins there
+	}
+	return img
+}
+
+// find finds a file that is not kept. Of a file that was deleted, what lies at its path is another: a build ID alone tells otherwise.
+func (s *stream) find(p *process, ref input.BinaryRef) (*image.Image, []target.Issue) {
+	if exe := s.env.Files.Exe(); exe != "" && p.runs(ref.Name) {
+		return s.env.Files.Use(exe, ref)
+	}
+	file, deleted := strings.CutSuffix(ref.Name, " (deleted)")
+	if deleted && ref.BuildID == nil && slices.Contains(s.env.Files.At(file), file) {
+		return nil, []target.Issue{{Kind: target.IssueNotFound, Subject: ref.Name, Text: file + ": deleted when it was recorded; what lies there now is another file, and not used"}}
+	}
+	return s.env.Files.Find(ref)
+}
+
+// jitted begins the names of the files that perf inject --jit writes, one for each function that a run-time made.
+const jitted = "jitted-"
+
+// kept is a file of the binaries with a build ID in perf's cache (perf-buildid-cache(1)): elf, kallsyms or vdso; "" where there is none.
+func (s *stream) kept(id []byte, file string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || len(id) < 2 || s.env.Files.Disk().FS != nil {
+		return ""
+	}
+	name := filepath.Join(home, ".debug", ".build-id", hex.EncodeToString(id[:1]), hex.EncodeToString(id[1:]), file)
+	if !s.env.Files.Disk().Regular(name) {
+		return ""
+	}
+	return name
 }
 
 // runs tells whether a file is the program: its name, of which the kernel keeps 15 bytes (TASK_COMM_LEN), is the process's.

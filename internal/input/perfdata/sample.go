@@ -25,7 +25,8 @@ const (
 	hasIdentifier = 1 << 16
 )
 
-// Bits of perf_event_attr.read_format, of branch_sample_type, and the flag by which all events tell their time.
+// Bits of perf_event_attr.read_format, of branch_sample_type, and the flags by which a frequency stands in place of the period, and all
+// events tell their time.
 const (
 	readEnabled   = 1 << 0
 	readRunning   = 1 << 1
@@ -34,12 +35,14 @@ const (
 	readLost      = 1 << 4
 	branchIndex   = 1 << 17
 	branchCounter = 1 << 19
+	byFrequency   = 1 << 10
 	sampleIDAll   = 1 << 18
 )
 
 // layout is what an attribute says of the events recorded for it.
 type layout struct {
 	fields, read, branches, regs uint64
+	period                       uint64 // of samples that state none
 	idAll                        bool
 }
 
@@ -49,7 +52,11 @@ func readLayout(attr []byte, big bool) layout {
 		in := bin.NewAt(attr, off, big)
 		return in.U64()
 	}
-	return layout{fields: at(24), read: at(32), idAll: at(40)&sampleIDAll != 0, branches: at(72), regs: at(80)}
+	l := layout{fields: at(24), read: at(32), idAll: at(40)&sampleIDAll != 0, branches: at(72), regs: at(80), period: 1}
+	if at(40)&byFrequency == 0 {
+		l.period = max(1, at(16)) // perf record -c
+	}
+	return l
 }
 
 // maxAttributes bounds the attributes of a recording, maxIDs their IDs: one an event and processor. What the same bytes state for
@@ -74,26 +81,36 @@ func (a *attributes) add(l layout, ids []byte, big bool) {
 	a.list = append(a.list, l)
 }
 
-// of is the layout of a sample: the ID stands first where attributes differ, or at one place in all.
-func (a *attributes) of(body []byte, big bool) *layout {
+// of is the layout of an event that the kernel wrote.
+func (a *attributes) of(e *event, big bool) *layout {
 	if len(a.list) == 0 {
 		return nil
 	}
 	l := &a.list[0]
-	if len(a.list) == 1 {
+	if len(a.list) == 1 || l.fields&(hasIdentifier|hasID) == 0 {
 		return l
 	}
-	in := bin.New(body, big)
-	if l.fields&hasIdentifier == 0 {
-		if l.fields&hasID == 0 {
-			return l
-		}
-		in.Skip(8 * uint64(bits.OnesCount64(l.fields&(hasIP|hasTID|hasTime|hasAddr))))
-	}
+	in := bin.NewAt(e.body, l.idAt(e), big)
 	if i, ok := a.ids[in.U64()]; ok {
 		return &a.list[i]
 	}
 	return l
+}
+
+// idAt is where an event tells its attribute's ID: samples in front, where attributes differ, else at one place in all; other events as
+// far from the end.
+func (l *layout) idAt(e *event) uint64 {
+	words := func(fields uint64) uint64 { return 8 * uint64(bits.OnesCount64(l.fields&fields)) }
+	end := uint64(len(e.body))
+	switch {
+	case e.kind == eventSample && l.fields&hasIdentifier != 0:
+		return 0
+	case e.kind == eventSample:
+		return words(hasIP | hasTID | hasTime | hasAddr)
+	case l.fields&hasIdentifier != 0:
+		return end - min(end, words(hasIdentifier))
+	}
+	return end - min(end, words(hasID|hasStreamID|hasCPU))
 }
 
 // sample is what a sample says.
@@ -129,7 +146,9 @@ func (l *layout) readSample(body []byte, big bool) (s sample, ok bool) {
 		s.cpu = int(in.U32())
 		in.Skip(4)
 	}
-	s.period = word(hasPeriod)
+	if s.period = l.period; l.fields&hasPeriod != 0 {
+		s.period = in.U64()
+	}
 	l.skipRead(&in)
 	if n := word(hasCallchain); n > 0 {
 		s.chain = in.Bytes(8 * min(n, uint64(in.Len())))
@@ -179,7 +198,7 @@ func (l *layout) skipBranches(in *bin.Reader) {
 
 // timeOf is the time of an event, 0 where it tells none. Events that are no samples have it behind all else.
 func (r *recording) timeOf(e *event) uint64 {
-	l := r.attrs.of(e.body, r.big)
+	l := r.attrs.of(e, r.big)
 	switch {
 	case l == nil || l.fields&hasTime == 0 || e.kind >= firstOfPerf:
 		return 0

@@ -116,9 +116,9 @@ func (s *stream) end(ctx context.Context) {
 	s.flushAll(ctx)
 }
 
-// maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy; perMapping is for how many bytes of events
-// there is one more.
-const maxCopied, perMapping, perCopy = 1 << 18, 16, 8
+// maxCopied bounds the mappings that are looked at anew, or copied, which counts as perCopy, or moved, perMove of which count as one;
+// perMapping is for how many bytes of events there is one more.
+const maxCopied, perMapping, perCopy, perMove = 1 << 18, 16, 8, 256
 
 // event takes an event.
 func (s *stream) event(ctx context.Context, ev *event) {
@@ -239,7 +239,7 @@ func (s *stream) process(pid uint32) *process {
 
 // sample adds a sample to those of its process.
 func (s *stream) sample(ctx context.Context, ev *event) {
-	l := s.rec.attrs.of(ev.body, s.rec.big)
+	l := s.rec.attrs.of(ev, s.rec.big)
 	if l == nil {
 		return
 	}

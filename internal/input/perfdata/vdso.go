@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/procfs"
 	"github.com/backsight/backsight/target"
 )
@@ -15,17 +16,31 @@ const vdsoName = "[vdso]"
 // maxVDSO bounds the shared object; it has one to four pages.
 const maxVDSO = 256 << 10
 
-// vdso is the module of the kernel's shared object: what this process has, where the recording was made on this machine's kernel.
+// vdso is the module of the kernel's shared object: what this process has, where the recording was made on this machine's kernel, or what
+// perf keeps.
 func (s *stream) vdso(m *mapping) *target.Module {
 	if !s.own.read {
 		s.own = ownVDSO{true, s.thisVDSO()}
 	}
-	img := s.own.image
-	if img == nil || len(s.rec.ids[vdsoName]) > 0 && !bytes.Equal(s.rec.ids[vdsoName], img.BuildID) {
-		return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo, BuildID: s.rec.ids[vdsoName]}
+	img, id := s.own.image, s.rec.ids[vdsoName]
+	if img == nil || len(id) > 0 && !bytes.Equal(id, img.BuildID) {
+		img = s.keptVDSO(id)
+	}
+	if img == nil {
+		return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo, BuildID: id}
 	}
 	lo, _ := img.Segments.Bounds()
 	return target.NewModule(m.name, img, m.Lo-lo)
+}
+
+// keptVDSO is the one that perf keeps; nil for none.
+func (s *stream) keptVDSO(id []byte) *image.Image {
+	kept := s.kept(id, "vdso")
+	if kept == "" {
+		return nil
+	}
+	img, _ := s.env.Files.Use(kept, input.BinaryRef{Name: vdsoName, BuildID: id, Arch: s.rec.arch, AnyABI: true}) // without it frames there have no names
+	return img
 }
 
 // ownVDSO is that of this process, once it was read.
