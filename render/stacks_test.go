@@ -61,6 +61,29 @@ func TestFolded(t *testing.T) {
 	}
 }
 
+// TestEvents: how often a recording has a stack for one event says nothing of another event. Folded stacks and flame graphs have the events' names
+// above all, pprof a value for each.
+func TestEvents(t *testing.T) {
+	var s display.Stacks
+	for _, event := range []string{"cpu-clock", "page-faults", "cpu-clock"} {
+		r := sample(t)
+		r.Snapshot.Threads[0].Moment = &target.Moment{Event: event}
+		count(t, &s, r)
+	}
+	var got strings.Builder
+	if err := s.WriteFolded(&got); err != nil || strings.Count(got.String(), "\n") != 2 ||
+		!strings.HasPrefix(got.String(), "cpu-clock;firmware.elf;") || !strings.Contains(got.String(), "hello 2\npage-faults;firmware.elf;") {
+		t.Errorf("%v, %s", err, got.String())
+	}
+	if page := string(s.AppendFlame(nil, "")); !strings.Contains(page, `title="page-faults (1, 33.33 %) "`) {
+		t.Errorf("%s", page)
+	}
+	p := parsed(t, &s)
+	if len(p.SampleType) != 2 || p.SampleType[1].Type != "cpu-clock" || len(p.Sample) != 2 || !slices.Equal(p.Sample[0].Value, []int64{0, 2}) || !slices.Equal(p.Sample[1].Value, []int64{1, 0}) {
+		t.Errorf("%v", p)
+	}
+}
+
 // parsed is what pprof's own reader has of stacks.
 func parsed(t *testing.T, s *display.Stacks) *profile.Profile {
 	b, err := s.AppendPprof(nil)

@@ -8,24 +8,52 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Count counts stacks of a snapshot: the numbers of their frames, innermost first. A stack without frames is not counted.
+// origin is where stacks come from: a program, and the event for which a recording has them, "" where none is known.
+type origin struct{ event, program string }
+
+// Count counts stacks of a snapshot's threads, in their order: the numbers of their frames, innermost first. A stack without frames is
+// not counted.
 func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
-	program := s.program(snap)
+	from := origin{program: foldedName(typeset.ProgramName(snap))}
 	s.counting.Lock()
 	defer s.counting.Unlock()
-	for _, stack := range stacks {
+	number := s.origins.number(from)
+	for i, stack := range stacks {
+		if i < len(snap.Threads) && snap.Threads[i].Moment != nil && snap.Threads[i].Moment.Event != from.event {
+			from.event = snap.Threads[i].Moment.Event
+			number = s.origins.number(from)
+		}
 		if len(stack) > 0 {
-			s.tree.count(s.tree.end(program, stack), 1)
+			s.tree.count(s.tree.end(number, stack), 1)
 		}
 	}
 }
 
-// program is the number of the text for a snapshot's program.
-func (s *Stacks) program(snap *target.Snapshot) uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begin()
-	return s.texts.number(foldedName(typeset.ProgramName(snap)))
+// events are the names of the events for which there are stacks, in the order in which they came.
+func (s *Stacks) events() (names []string) {
+	for _, end := range s.tree.ends {
+		at := end
+		for s.tree.calls[at].above != topCall {
+			at = s.tree.calls[at].above
+		}
+		if e := s.origins.list[s.tree.calls[at].what].event; e != "" && !slices.Contains(names, e) {
+			names = append(names, e)
+		}
+	}
+	return names
+}
+
+// outermost are the names above all functions of stacks of an origin: the program's, and, where stacks are of several events, that of the
+// event: samples of page faults are not comparable with samples of time.
+func (s *Stacks) outermost(number uint32, several bool) (names []string) {
+	o := s.origins.list[number]
+	if several && o.event != "" {
+		names = append(names, foldedName(o.event))
+	}
+	if o.program != "" {
+		names = append(names, o.program)
+	}
+	return names
 }
 
 // callTree are stacks that were counted, outermost call first. Stacks share the calls in which they begin alike, so that memory is

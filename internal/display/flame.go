@@ -54,12 +54,14 @@ type flame struct {
 // addAll adds the stacks of a tree of frames.
 func (f *flame) addAll(s *Stacks, stacks *callTree) {
 	at, depths := make([]uint32, len(stacks.calls)), make([]int, len(stacks.calls)) // where the frames are in f.tree
+	several := len(s.events()) > 1
 	for i := range stacks.calls {
 		c := &stacks.calls[i]
 		f.all += int(c.count)
 		if c.above == topCall {
-			if at[i] = topCall; s.texts.list[c.what] != "" {
-				at[i] = f.place(topCall, s.texts.list[c.what], "")
+			at[i] = topCall
+			for _, name := range s.outermost(c.what, several) {
+				at[i] = f.place(at[i], name, "")
 			}
 			continue
 		}

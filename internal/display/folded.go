@@ -14,13 +14,14 @@ import (
 )
 
 // WriteFolded writes the stacks in the form that flamegraph.pl, speedscope and inferno read,
-// one a line: program;outermost;…;innermost count.
+// one a line: program;outermost;…;innermost count. Where they are of several events, the event's name is in front.
 func (s *Stacks) WriteFolded(w io.Writer) (err error) {
 	var line []byte
+	several := len(s.events()) > 1
 	for stack, count := range s.byText().stacks() {
 		line = line[:0]
-		if program := s.texts.list[stack[0]]; program != "" {
-			line = append(append(line, program...), ';')
+		for _, name := range s.outermost(stack[0], several) {
+			line = append(append(line, name...), ';')
 		}
 		for _, n := range stack[1:] {
 			line = append(append(line, s.texts.list[s.frames[n-1].text]...), ';')

@@ -13,12 +13,18 @@ import (
 	"github.com/backsight/backsight/internal/typeset"
 )
 
-// AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it.
-// It is compressed by gzip.
+// AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, for each
+// event where there are several. It is compressed by gzip.
 func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	p := profile{functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
 	p.text("") // is the first text
-	p.add(profileSampleType, protobuf.Numbers(p.text("threads"), p.text("count")))
+	kinds := s.events()
+	if len(kinds) < 2 {
+		kinds = []string{"threads"}
+	}
+	for _, kind := range slices.Backward(kinds) { // pprof shows the last unless it is asked for another
+		p.add(profileSampleType, protobuf.Numbers(p.text(kind), p.text("count")))
+	}
 	locations := make([]string, len(s.frames))
 	merged := mergedBy(s, func(n uint32) string {
 		locations[n-1] = string(p.locations(s.partsOf(n)))
@@ -29,7 +35,9 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 		for _, n := range slices.Backward(stack[1:]) { // innermost first
 			packed = append(packed, locations[n-1]...)
 		}
-		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, uint64(count)))
+		values := make([]uint64, len(kinds))
+		values[len(kinds)-1-max(0, slices.Index(kinds, s.origins.list[stack[0]].event))] = uint64(count)
+		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, values...))
 	}
 	for _, text := range p.texts.list {
 		p.add(profileText, []byte(text))

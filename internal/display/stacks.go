@@ -26,26 +26,30 @@ type Stacks struct {
 	unnamed []unnamedFrame
 	modules map[stackModule]*stackModule
 	texts   texts
+	origins numbered[origin]
 
 	counting sync.Mutex // held while stacks are counted: those that find numbers do not wait
-	tree     callTree   // by the text of the program, then the frames
+	tree     callTree   // by the origin, then the frames
 }
 
-// texts are different texts, and their numbers. The zero value is empty.
-type texts struct {
-	list    []string
-	numbers map[string]uint32
+// numbered are different values, and their numbers. The zero value is empty.
+type numbered[T comparable] struct {
+	list    []T
+	numbers map[T]uint32
 }
 
-// number is that of a text: equal ones have the same.
-func (t *texts) number(text string) uint32 {
-	n, ok := t.numbers[text]
+// texts are different texts.
+type texts = numbered[string]
+
+// number is that of a value: equal ones have the same.
+func (d *numbered[T]) number(value T) uint32 {
+	n, ok := d.numbers[value]
 	if !ok {
-		if t.numbers == nil {
-			t.numbers = map[string]uint32{}
+		if d.numbers == nil {
+			d.numbers = map[T]uint32{}
 		}
-		n = uint32(len(t.list))
-		t.numbers[text], t.list = n, append(t.list, text)
+		n = uint32(len(d.list))
+		d.numbers[value], d.list = n, append(d.list, value)
 	}
 	return n
 }
