@@ -44,6 +44,9 @@ Ends with the program, after --duration, or when interrupted.`,
   backsight record -p 1234 --duration 10s -f pprof -o profile.pb.gz
   backsight record -f data -o perf.data -- ./program`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.output == "-" { // as perf record has it
+				o.output = ""
+			}
 			if (len(o.pids) == 0) == (len(args) == 0) {
 				return errors.New("record: name a process (-p PID) or a command (-- COMMAND)")
 			}
@@ -115,6 +118,8 @@ func (o *recordOptions) write(ctx context.Context, start func() (*perfevent.Reco
 		if err := s.prepare(all, name); err != nil {
 			return err
 		}
+	} else if isTerminal(w) {
+		return errors.New("--format data writes bytes that a terminal cannot show: redirect it")
 	}
 	r, err := start()
 	if err != nil {
@@ -127,12 +132,14 @@ func (o *recordOptions) write(ctx context.Context, start func() (*perfevent.Reco
 	}
 	defer stop()
 	if o.bt.format != formatData {
-		return o.unwind(all, recording, r, s, name)
+		err = o.unwind(all, recording, r, s, name)
+	} else {
+		err = outputFailed(r.Copy(recording, w))
 	}
-	if err := r.Copy(recording, w); err != nil {
-		return outputFailed(err)
+	if how := r.Ended(); how != nil && ctx.Err() == nil {
+		s.progress.warn(fmt.Sprintf("the command: %v", how))
 	}
-	return nil
+	return err
 }
 
 // unwind unwinds what is recorded until the recording's context ends.

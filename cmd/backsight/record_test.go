@@ -76,6 +76,23 @@ func TestRecordProcess(t *testing.T) {
 	}
 }
 
+// TestRecordData: the recording goes to standard output (-o -), as perf has it, and tells of the program as it was at its beginning, even
+// where that is over soon; how it ended is said.
+func TestRecordData(t *testing.T) {
+	code, out, errs := bs(t, "record", "-f", "data", "-o", "-", "--", os.Args[0], "-test.nosuchflag")
+	if strings.Contains(errs, "does not allow it") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(errs, "the command: exit status 2") {
+		t.Errorf("exit code %d, said %q", code, errs)
+	}
+	for _, want := range []string{"cpu-clock:u\x00", filepath.Base(os.Args[0]) + "\x00"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+}
+
 // TestRecordStartsNothing: where the profile could not be made, or not be written, the command does not run.
 func TestRecordStartsNothing(t *testing.T) {
 	dir := t.TempDir()

@@ -24,6 +24,7 @@ const (
 	eventAttr, eventRound, eventFeature = 64, 68, 80
 	userMode                            = 2
 	featureRelease, featureArch         = 4, 6
+	featureEvents                       = 12
 	idSize                              = 24 // of what all events tell behind their own: process and thread, time, processor
 )
 
@@ -37,9 +38,10 @@ func (o *Options) interval(size int) time.Duration {
 
 // Copy writes the recording until the process has ended or ctx has.
 func (r *Recorder) Copy(ctx context.Context, w io.Writer) error {
-	if _, err := w.Write(r.head()); err != nil {
+	if _, err := w.Write(r.before); err != nil {
 		return err
 	}
+	r.before = nil
 	least := ringPages // a ring may have fewer pages; where all threads have ended, there is none
 	for i := range r.rings {
 		least = min(least, len(r.rings[i].memory)/os.Getpagesize()-1)
@@ -83,22 +85,25 @@ func hasEnded(pid int) bool {
 	return len(tasks) <= 1
 }
 
-// head is what stands in front of the kernel's events.
+// head is what stands in front of the kernel's events. It tells of the process as it is now: a command has not begun to run.
 func (r *Recorder) head() []byte {
 	b := binary.NativeEndian.AppendUint64([]byte("PERFILE2"), 16)
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		copy(b, "2ELIFREP")
 	}
-	b = appendEvent(b, eventAttr, 0, unsafe.Slice((*byte)(unsafe.Pointer(&r.attr)), unsafe.Sizeof(r.attr)))
+	attr := unsafe.Slice((*byte)(unsafe.Pointer(&r.attr)), unsafe.Sizeof(r.attr))
+	b = appendEvent(b, eventAttr, 0, attr)
 	var name unix.Utsname
 	if unix.Uname(&name) == nil {
-		b = appendFeature(b, featureArch, unix.ByteSliceToString(name.Machine[:]))
-		b = appendFeature(b, featureRelease, unix.ByteSliceToString(name.Release[:]))
+		b = appendFeature(b, featureArch, appendText(nil, unix.ByteSliceToString(name.Machine[:])))
+		b = appendFeature(b, featureRelease, appendText(nil, unix.ByteSliceToString(name.Release[:])))
 	}
+	b = appendFeature(b, featureEvents, r.events(attr))
+	b = r.appendProcess(b)
 	if r.opt.Kernel {
 		b = appendKernel(b)
 	}
-	return r.appendProcess(b)
+	return b
 }
 
 // appendKernel appends where the kernel's code lies, if that may be known: as a mapping of process -1 whose name ends with a symbol,
@@ -133,10 +138,26 @@ func appendEvent(b []byte, kind uint32, misc uint16, body []byte) []byte {
 	return append(append(b, body...), make([]byte, size-len(body))...)
 }
 
-func appendFeature(b []byte, number uint64, text string) []byte {
-	body := binary.NativeEndian.AppendUint64(nil, number)
-	body = binary.NativeEndian.AppendUint32(body, uint32(len(text)+1))
-	return appendEvent(b, eventFeature, 0, append(body, text+"\x00"...))
+func appendFeature(b []byte, number uint64, says []byte) []byte {
+	return appendEvent(b, eventFeature, 0, append(binary.NativeEndian.AppendUint64(nil, number), says...))
+}
+
+// appendText appends a text with its length, filled up to 64 bytes as perf does.
+func appendText(b []byte, text string) []byte {
+	size := (len(text) + 64) &^ 63
+	b = binary.NativeEndian.AppendUint32(b, uint32(size))
+	return append(append(b, text...), make([]byte, size-len(text))...)
+}
+
+// events is the list of the events that are recorded: how many, of each the attribute, how many IDs it has, and the name.
+func (r *Recorder) events(attr []byte) []byte {
+	name := "cpu-clock"
+	if !r.opt.Kernel {
+		name += ":u"
+	}
+	b := binary.NativeEndian.AppendUint32(nil, 1)
+	b = append(binary.NativeEndian.AppendUint32(b, uint32(len(attr))), attr...)
+	return appendText(binary.NativeEndian.AppendUint32(b, 0), name)
 }
 
 // appendProcess appends the names of the process's threads and its mappings of code, which it had before it was recorded.

@@ -3,6 +3,8 @@
 package perfevent
 
 import (
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 )
@@ -22,6 +24,20 @@ func TestInterval(t *testing.T) {
 	} {
 		if d := c.opt.interval(size); d < c.low || d > c.high {
 			t.Errorf("%d a second of %d bytes: %v", c.opt.Frequency, c.opt.Stack, d)
+		}
+	}
+}
+
+// TestProcessors: what runs on processors that this process may not run on is recorded, too, and none is that is not there.
+func TestProcessors(t *testing.T) {
+	for list, want := range map[string][]int{"0-2,5\n": {0, 1, 2, 5}, "0": {0}} {
+		if got := processors(list); !slices.Equal(got, want) {
+			t.Errorf("%q: %v", list, got)
+		}
+	}
+	for _, list := range []string{"", "x", "0-99999", "0,"} {
+		if got := processors(list); len(got) != runtime.NumCPU() {
+			t.Errorf("%q: %v", list, got)
 		}
 	}
 }

@@ -23,5 +23,8 @@ func Start(*exec.Cmd, Options) (*Recorder, error) { return nil, errNoLinux }
 // Copy does nothing.
 func (*Recorder) Copy(context.Context, io.Writer) error { return errNoLinux }
 
+// Ended is nothing.
+func (*Recorder) Ended() error { return nil }
+
 // Close does nothing.
 func (*Recorder) Close() error { return nil }

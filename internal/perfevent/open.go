@@ -18,12 +18,15 @@ import (
 
 // Recorder records a process and those that it starts.
 type Recorder struct {
-	pid   int
-	opt   Options
-	attr  unix.PerfEventAttr
-	rings []ring
-	fds   []int
-	ended chan struct{} // closed when the command that was started has ended; nil: none was
+	pid    int
+	opt    Options
+	attr   unix.PerfEventAttr
+	cpus   []int  // processors, whether this process may run on them or not
+	rings  []ring // of the processors
+	fds    []int
+	before []byte        // what stands in front of the kernel's events; nil: it was written
+	ended  chan struct{} // closed when the command that was started has ended; nil: none was
+	how    error         // it ended; valid then
 }
 
 // sampleType are the fields of the samples: IP, TID, TIME, CALLCHAIN, CPU, PERIOD, REGS_USER, STACK_USER.
@@ -54,7 +57,9 @@ func Attach(pid int, opt Options) (*Recorder, error) {
 			return nil, errors.Join(r.explain(err), r.Close())
 		}
 	}
-	return r, r.enable()
+	err = r.enable()
+	r.before = r.head()
+	return r, err
 }
 
 // Start starts a command and records it from its first instruction on. The command stops at its exec until then (ptrace(2)).
@@ -78,12 +83,13 @@ func Start(cmd *exec.Cmd, opt Options) (*Recorder, error) {
 	if err != nil {
 		return nil, errors.Join(r.explain(err), r.Close(), end(cmd))
 	}
+	r.before = r.head()
 	if err := unix.PtraceDetach(pid); err != nil {
 		return nil, errors.Join(err, r.Close(), end(cmd))
 	}
 	r.ended = make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // how it ends is the command's own matter
+		r.how = cmd.Wait()
 		close(r.ended)
 	}()
 	return r, nil
@@ -97,7 +103,8 @@ func end(cmd *exec.Cmd) error {
 }
 
 func newRecorder(pid int, opt Options) *Recorder {
-	r := &Recorder{pid: pid, opt: opt}
+	online, _ := os.ReadFile("/sys/devices/system/cpu/online")
+	r := &Recorder{pid: pid, opt: opt, cpus: processors(string(online))}
 	r.attr = unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Sample: uint64(opt.Frequency), Sample_type: sampleType, Sample_regs_user: registers[runtime.GOARCH], Sample_stack_user: uint32(opt.Stack),
@@ -112,14 +119,14 @@ func newRecorder(pid int, opt Options) *Recorder {
 
 // add records a thread, and those that it starts, on each processor. All threads write to the processor's one buffer.
 func (r *Recorder) add(tid int) error {
-	for cpu := range runtime.NumCPU() {
+	for i, cpu := range r.cpus {
 		fd, err := unix.PerfEventOpen(&r.attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
 			return err
 		}
 		r.fds = append(r.fds, fd)
-		if cpu < len(r.rings) {
-			if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.rings[cpu].fd); err != nil {
+		if i < len(r.rings) {
+			if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.rings[i].fd); err != nil {
 				return err
 			}
 			continue
@@ -155,6 +162,16 @@ func (r *Recorder) Close() error {
 	return errors.Join(errs...)
 }
 
+// Ended is how the command that was started has ended, if it has, and not well.
+func (r *Recorder) Ended() error {
+	select {
+	case <-r.ended:
+		return r.how
+	default:
+		return nil
+	}
+}
+
 // explain says why the kernel does not record, and how it may be allowed.
 func (r *Recorder) explain(err error) error {
 	switch {
@@ -174,7 +191,15 @@ func (r *Recorder) explain(err error) error {
 	if r.opt.Kernel {
 		wanted = kernel
 	}
-	level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	text, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	text = bytes.TrimSpace(text)
+	if level, err := strconv.Atoi(string(text)); err == nil && level <= wanted {
+		return fmt.Errorf("the kernel would allow it (kernel.perf_event_paranoid is %d), but something else does not, as a container's seccomp filter: "+
+			"the capability CAP_PERFMON allows it in most (--cap-add PERFMON); "+byPtrace, level)
+	}
 	return fmt.Errorf("the kernel does not allow it (kernel.perf_event_paranoid is %s); sysctl kernel.perf_event_paranoid=%d does, for your own processes, "+
-		"or the capability CAP_PERFMON", bytes.TrimSpace(level), wanted)
+		"or the capability CAP_PERFMON; "+byPtrace, text, wanted)
 }
+
+// byPtrace is what needs no leave of perf's.
+const byPtrace = "backsight bt -p PID --count 100 --every 10ms -f folded takes samples by ptrace"
