@@ -82,3 +82,13 @@ func TestJitted(t *testing.T) {
 		}
 	}
 }
+
+// TestRuns: a process runs the file whose name is its own, as far as the kernel keeps it, be that there or deleted.
+func TestRuns(t *testing.T) {
+	p := process{pid: 7, names: map[uint32]string{7: "a-long-name-of-"}}
+	for file, runs := range map[string]bool{"/bin/a-long-name-of-15": true, "/bin/a-long-name-of-15 (deleted)": true, "/lib/libc.so.6": false} {
+		if p.runs(file) != runs {
+			t.Errorf("%s: %v", file, !runs)
+		}
+	}
+}

@@ -228,13 +228,16 @@ func (s *stream) file(p *process, name string, id []byte) *image.Image {
 	return img
 }
 
+// deleted ends the names of files that were unlinked (the kernel's d_path).
+const deleted = " (deleted)"
+
 // find finds a file that is not kept. Of a file that was deleted, what lies at its path is another: a build ID alone tells otherwise.
 func (s *stream) find(p *process, ref input.BinaryRef) (*image.Image, []target.Issue) {
 	if exe := s.env.Files.Exe(); exe != "" && p.runs(ref.Name) {
 		return s.env.Files.Use(exe, ref)
 	}
-	file, deleted := strings.CutSuffix(ref.Name, " (deleted)")
-	if deleted && ref.BuildID == nil && slices.Contains(s.env.Files.At(file), file) {
+	file, gone := strings.CutSuffix(ref.Name, deleted)
+	if gone && ref.BuildID == nil && slices.Contains(s.env.Files.At(file), file) {
 		return nil, []target.Issue{{Kind: target.IssueNotFound, Subject: ref.Name, Text: file + ": deleted when it was recorded; what lies there now is another file, and not used"}}
 	}
 	return s.env.Files.Find(ref)
@@ -259,7 +262,7 @@ func (s *stream) kept(id []byte, file string) string {
 // runs tells whether a file is the program: its name, of which the kernel keeps 15 bytes (TASK_COMM_LEN), is the process's.
 func (p *process) runs(file string) bool {
 	const kept = 15
-	name := path.Base(file)
+	name := strings.TrimSuffix(path.Base(file), deleted)
 	return name[:min(len(name), kept)] == p.name(p.pid)
 }
 
