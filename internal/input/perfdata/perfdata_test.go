@@ -265,6 +265,8 @@ func TestLosses(t *testing.T) {
 	f.event(eventLost, 0, 20, f.words(0, 5))
 	f.event(eventLostSamples, 0, 21, f.words(2))
 	f.event(eventThrottle, 0, 22, f.words(22, 0, 0))
+	f.event(eventExit, 0, 23, f.halves(8, 7, 8, 7), f.words(23)) // no sample is left
+	f.event(eventExit, 0, 23, f.halves(7, 1, 7, 1), f.words(23))
 	got := summary(t, f.bytes())
 	for _, want := range []string{"7 samples or events were lost", "throttled the recording 1 times"} {
 		if !strings.Contains(got, want) {

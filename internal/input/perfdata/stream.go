@@ -71,8 +71,9 @@ func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
 	return s.read(ctx)
 }
 
+// read is the next snapshot. The last one waits for the end of the recording, and says what that lacks.
 func (s *stream) read(ctx context.Context) (*target.Snapshot, error) {
-	for len(s.ready) == 0 && !s.ended {
+	for len(s.ready) < 2 && !s.ended {
 		ev, ok := s.events.next(ctx)
 		if err := ctx.Err(); err != nil {
 			return nil, err
