@@ -21,6 +21,7 @@ const (
 	eventSample      = 9
 	eventMmap2       = 10
 	eventLostSamples = 13
+	eventKsymbol     = 17
 	firstOfPerf      = 64
 	eventAttr        = 64
 	eventTracing     = 66

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/image"
@@ -22,16 +23,71 @@ type kernel struct {
 	target.Range
 	at     uint64         // of symbol
 	module *target.Module // nil: not yet made
+	// loaded are its modules and the code that it made of BPF programs, sorted, none overlaps another. Their functions have no names.
+	loaded []*target.Module
 }
 
-// mapped reads where the kernel lies; modules of the kernel are not looked at.
+// mapped reads where the kernel lies, or a module of it.
 func (k *kernel) mapped(m *mapping) {
 	if symbol, ok := strings.CutPrefix(m.name, kernelName); ok {
 		k.Range, k.symbol, k.at, k.module = m.Range, symbol, m.off, nil
+	} else {
+		k.load(&target.Module{Name: m.name, Range: m.Range, Bias: m.Lo})
 	}
 }
 
-// addKernel adds the kernel to a snapshot, with its image where the user has that.
+// made reads that the kernel has made or removed code (PERF_RECORD_KSYMBOL): address, length, kind, flags, name.
+func (k *kernel) made(body []byte, big bool) {
+	const unregister = 1
+	in := bin.New(body, big)
+	m := &target.Module{Bias: in.U64()}
+	m.Range = target.Range{Lo: m.Bias, Hi: m.Bias + uint64(in.U32())}
+	in.Skip(2)
+	gone := in.U16()&unregister != 0
+	m.Name = in.CString()
+	if in.Err() == nil && m.Lo < m.Hi && !gone { // where samples were taken before, it had its name
+		k.load(m)
+	}
+}
+
+// maxLoaded bounds the modules of the kernel: machines have some hundred, and some hundred BPF programs.
+const maxLoaded = 1 << 12
+
+// load adds code of the kernel; what lay there before is gone.
+func (k *kernel) load(m *target.Module) {
+	first := k.above(m.Lo)
+	last := first
+	for last < len(k.loaded) && k.loaded[last].Lo < m.Hi {
+		last++
+	}
+	if len(k.loaded)-(last-first) < maxLoaded && !(m.Lo < k.Hi && k.Lo < m.Hi) {
+		k.loaded = slices.Replace(k.loaded, first, last, m)
+	}
+}
+
+// above is the first of the modules that ends behind an address.
+func (k *kernel) above(addr uint64) int {
+	return sort.Search(len(k.loaded), func(i int) bool { return k.loaded[i].Hi > addr })
+}
+
+// of are the modules that a snapshot's samples have calls in.
+func (k *kernel) of(snap *target.Snapshot) (list []*target.Module) {
+	listed := map[*target.Module]bool{}
+	for i := range snap.Threads {
+		for _, l := range snap.Threads[i].Inner {
+			at := l.PC
+			if !l.Exact {
+				at--
+			}
+			if n := k.above(at); n < len(k.loaded) && k.loaded[n].Contains(at) && !listed[k.loaded[n]] {
+				list, listed[k.loaded[n]] = append(list, k.loaded[n]), true
+			}
+		}
+	}
+	return list
+}
+
+// addKernel adds the kernel to a snapshot, with its image where the user has that, and what it has loaded.
 func (s *stream) addKernel(snap *target.Snapshot) {
 	k := &s.kernel
 	if k.Hi == 0 {
@@ -41,6 +97,9 @@ func (s *stream) addKernel(snap *target.Snapshot) {
 		k.module = s.loadKernel()
 	}
 	snap.Modules = append(slices.Clip(snap.Modules), k.module)
+	if len(k.loaded) > 0 {
+		snap.Modules = append(snap.Modules, k.of(snap)...)
+	}
 	snap.SortModules()
 	if k.module.Image == nil {
 		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueNotFound, Subject: kernelName,

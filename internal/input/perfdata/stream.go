@@ -151,6 +151,8 @@ func (s *stream) event(ctx context.Context, ev *event) {
 		s.lacks.lost += in.U64()
 	case eventThrottle:
 		s.lacks.throttled++
+	case eventKsymbol:
+		s.kernel.made(ev.body, s.rec.big)
 	default:
 		s.rec.note(ev)
 	}
