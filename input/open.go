@@ -214,7 +214,11 @@ func (c *Capture) setParts(f mapped.File) error {
 func openError(disk mapped.Disk, path string, err error) error {
 	reason := "cannot be opened"
 	if st, e := disk.Stat(path); e == nil && st.IsDir() {
-		return &Error{Path: path, Offset: -1, Reason: "a directory, no capture: name the files in it"}
+		why := "a directory, no capture: name the files in it"
+		if disk.Regular(path + "/data") { // perf record --kcore
+			why += ", such as " + path + "/data"
+		}
+		return &Error{Path: path, Offset: -1, Reason: why}
 	}
 	if errors.Is(err, mapped.ErrNotRegular) {
 		reason = "cannot be used as a capture (to read a pipe, redirect it and name it -)"

@@ -37,7 +37,8 @@ func (r *recording) header(all []byte) (data section) {
 		set := bin.NewAt(all, fileHeader-featureBits/8+8*word, r.big)
 		for has := set.U64(); has != 0; has &= has - 1 {
 			s := readSection(&at)
-			if at.Err() != nil {
+			if at.Err() != nil || s.off > uint64(len(all)) || s.size > uint64(len(all))-s.off {
+				r.cut = true
 				return data
 			}
 			r.feature(64*word+uint64(bits.TrailingZeros64(has)), s.of(all))
@@ -58,7 +59,7 @@ func (r *recording) attributes(all, list []byte, size uint64) {
 }
 
 // Features that are of use (tools/perf/util/header.h).
-const featureBuildID, featureRelease, featureArch, featureEvents = 2, 4, 6, 12
+const featureBuildID, featureRelease, featureArch, featureEvents, featureDirectory = 2, 4, 6, 12, 24
 
 // feature reads what the header says besides.
 func (r *recording) feature(number uint64, data []byte) {
@@ -71,6 +72,8 @@ func (r *recording) feature(number uint64, data []byte) {
 		r.release = string(bytes.TrimRight(in.Bytes(uint64(in.U32())), "\x00"))
 	case featureEvents:
 		r.eventNames(&in)
+	case featureDirectory:
+		r.directory = true
 	case featureBuildID:
 		for n := 0; n < maxBuildIDs && in.Len() >= eventHeader; n++ {
 			e := readEvent(&in)

@@ -48,6 +48,9 @@ type recording struct {
 	issues  []target.Issue
 	begin   uint64    // the time of the first sample
 	regs    registers // of the last
+	// cut: a part behind the events is not whole. directory: the recording is one (perf record --threads, --kcore), which may have events
+	// in further files.
+	cut, directory bool
 }
 
 // Headers: of a pipe, magic and size; of a file the sections of attributes, data and event types, and the features behind
@@ -71,6 +74,8 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 			r.issue("%v", broken)
 		} else if data.size > uint64(len(all))-min(data.off, uint64(len(all))) {
 			r.issue("the recording is cut short: of %d bytes of events %d are there", data.size, uint64(len(all))-min(data.off, uint64(len(all))))
+		} else if r.cut {
+			r.issue("the recording is cut short behind its events: what it says of the machine and of build IDs is missing")
 		}
 		e = fileEvents(r, all, data)
 	}

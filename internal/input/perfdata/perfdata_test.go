@@ -277,13 +277,18 @@ func TestLosses(t *testing.T) {
 	if got := summary(t, whole[:len(whole)-300]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
 		t.Errorf("cut: %s", got)
 	}
+	whole = f.bytes()
+	if got := summary(t, whole[:len(whole)-4]); !strings.Contains(got, "cut short behind its events") || !strings.Contains(got, "pc 0x401020") {
+		t.Errorf("cut in its features: %s", got)
+	}
 	whole = f.pipe()
 	if got := summary(t, whole[:len(whole)-4]); !strings.Contains(got, "cut short") || !strings.Contains(got, "pc 0x401010") {
 		t.Errorf("cut pipe: %s", got)
 	}
 	empty := newFile(binary.LittleEndian)
 	empty.comm(0, 1, 7, 7, "sh")
-	if got := summary(t, empty.bytes()); !strings.Contains(got, "without samples of user code") {
+	empty.feats[featureDirectory] = empty.words(1)
+	if got := summary(t, empty.bytes()); !strings.Contains(got, "without samples of user code") || !strings.Contains(got, "record --threads") {
 		t.Errorf("empty: %s", got)
 	}
 	whole = empty.pipe()

@@ -54,6 +54,9 @@ func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
 		why := "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)"
+		if s.rec.directory {
+			why += "; those of perf record --threads lie in other files beside it, and are not read"
+		}
 		for _, i := range s.rec.issues {
 			why += "; " + strings.TrimPrefix(i.Text, s.rec.name+": ")
 		}
