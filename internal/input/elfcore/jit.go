@@ -72,7 +72,7 @@ func (f *finder) addJITted(mem *target.Memory, at uint64, read *budget.Budget) {
 func made(ctx context.Context, files *input.Files, pid int, mappings []fileMapping) func(addr uint64) (name string, entry uint64, ok bool) {
 	source := new(jitnames.Source)
 	for i := range mappings {
-		source.Mapped(mappings[i].path, pid)
+		source.Mapped(mappings[i].path)
 	}
 	return source.Names(ctx, files, pid, false)
 }

@@ -135,8 +135,8 @@ func TestSource(t *testing.T) {
 	files := input.NewFiles(input.FileOptions{Sysroots: []string{dir}})
 	defer files.Close()
 	var s Source
-	if s.Mapped("/srv/jit-8.dump", 7) || s.Mapped("/usr/bin/node", 7) || !s.Mapped("/srv/jit-7.dump", 7) {
-		t.Error("which files are logs of process 7")
+	if s.Mapped("/srv/jit-x.dump") || s.Mapped("/usr/bin/node") || !s.Mapped("/srv/jit-7.dump") {
+		t.Error("which files are logs")
 	}
 	named := func(addr uint64) string {
 		name, _, _ := s.Names(t.Context(), files, 7, true)(addr)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -27,9 +28,12 @@ type Source struct {
 // maxDumps bounds the logs of a process: each run-time in it has one.
 const maxDumps = 16
 
-// Mapped takes a file that the process has mapped, and tells whether that is such a log of its own.
-func (s *Source) Mapped(file string, pid int) bool {
-	if path.Base(file) != fmt.Sprintf("jit-%d.dump", pid) {
+// Mapped takes a file that the process has mapped, and tells whether that is such a log. The number in its name is the process' own, in
+// a container another than outside, or that of the process from which it was forked.
+func (s *Source) Mapped(file string) bool {
+	name, is := strings.CutPrefix(path.Base(file), "jit-")
+	number, dump := strings.CutSuffix(name, ".dump")
+	if _, err := strconv.ParseUint(number, 10, 32); !is || !dump || err != nil {
 		return false
 	}
 	s.mu.Lock()

@@ -187,7 +187,7 @@ func (s *stream) mmap(ctx context.Context, ev *event) {
 	case pid == kernelPID:
 		s.kernel.mapped(&m)
 	default:
-		if p := s.process(pid); !p.made.Mapped(m.name, int(pid)) && p.changes(&m) {
+		if p := s.process(pid); !p.made.Mapped(m.name) && p.changes(&m) {
 			s.flush(ctx, p)
 			s.add(p, m)
 		}
