@@ -34,14 +34,16 @@ func AppendPerf(dst []byte, r *report.Report) []byte {
 		dst = fmt.Appendf(dst, "%5d.%06d: %10d ", m.Time/nano, m.Time%nano/micro, m.Period)
 		dst = append(typeset.AppendText(dst, typeset.OrUnknown(m.Event)), ":\n"...)
 		for k := range th.Count() {
-			dst = appendPerfFrame(dst, typeset.Numbered(th, k))
+			dst = appendPerfFrame(dst, typeset.Numbered(th, k), r.Snapshot.PID)
 		}
 		dst = append(dst, '\n')
 	}
 	return dst
 }
 
-func appendPerfFrame(dst []byte, f *report.Frame) []byte {
+// appendPerfFrame appends a frame. Code that process pid made is of the file in which run-times name it, as perf has it; FlameGraph's --jit
+// goes by that.
+func appendPerfFrame(dst []byte, f *report.Frame, pid int) []byte {
 	for k := range f.Inlines {
 		dst = fmt.Appendf(dst, "\t%16x ", f.PC)
 		dst = append(typeset.AppendText(dst, typeset.OrUnknown(f.Inlines[k].Function)), " (inlined)\n"...)
@@ -50,7 +52,10 @@ func appendPerfFrame(dst []byte, f *report.Frame) []byte {
 	if f.Function != "" {
 		name = f.Function + typeset.Offset(f.PC-f.FunctionAt())
 	}
-	if f.Module != nil {
+	switch {
+	case f.Module != nil && f.Module.Anonymous():
+		module = fmt.Sprintf("/tmp/perf-%d.map", pid)
+	case f.Module != nil:
 		module = f.Module.Name
 	}
 	dst = fmt.Appendf(dst, "\t%16x ", f.PC)
