@@ -125,6 +125,19 @@ func TestPprof(t *testing.T) {
 	}
 }
 
+// TestPprofProgram: pprof takes the first mapping for the program's own. The outermost frame of a recording's first sample, in
+// exec, may be the kernel's.
+func TestPprofProgram(t *testing.T) {
+	var s display.Stacks
+	r := sample(t)
+	outermost := r.Threads[0].Frames[len(r.Threads[0].Frames)-1]
+	outermost.Module = &target.Module{Name: "[kernel.kallsyms]", Range: target.Range{Lo: 0x405000, Hi: 0x406000}, Bias: 0x405000}
+	count(t, &s, r)
+	if p := parsed(t, &s); len(p.Mapping) != 2 || p.Mapping[0].File != "/lib/firmware.elf" {
+		t.Errorf("%v", p.Mapping)
+	}
+}
+
 // TestFlame: a node for each function below those that called it, as wide as its share; names are escaped.
 func TestFlame(t *testing.T) {
 	got := string(counted(t).AppendFlame(nil, "Toy <1>"))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight/internal/protobuf"
 	"github.com/backsight/backsight/internal/typeset"
+	"github.com/backsight/backsight/target"
 )
 
 // AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, for each
@@ -25,6 +26,7 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	for _, kind := range slices.Backward(kinds) { // pprof shows the last unless it is asked for another
 		p.add(profileSampleType, protobuf.Numbers(p.text(kind), p.text("count")))
 	}
+	p.mapProgram(s)
 	locations := make([]string, len(s.frames))
 	merged := mergedBy(s, func(n uint32) string {
 		locations[n-1] = string(p.locations(s.partsOf(n)))
@@ -51,6 +53,19 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	}
 	err = cmp.Or(err, zip.Close())
 	return out.Bytes(), err
+}
+
+// mapProgram adds the mapping of the first stacks' program before all others: pprof takes the first one for the program's own.
+func (p *profile) mapProgram(s *Stacks) {
+	if len(s.origins.list) == 0 {
+		return
+	}
+	for i := range s.parts {
+		if m := s.parts[i].module; target.BaseName(m.name) == s.origins.list[0].program {
+			p.mapping(m)
+			return
+		}
+	}
 }
 
 // Fields of a Profile (proto/profile.proto of github.com/google/pprof).
