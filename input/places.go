@@ -69,13 +69,19 @@ func (p *places) imageOptions() image.Options {
 	return opt
 }
 
-// candidates yields the paths where a binary may be, best first: all that its name and build ID lead to, and then
-// what a search through the sysroots finds under its name.
+// candidates yields the paths where a binary may be, best first: all that its name leads to, where most are, then what its build ID
+// leads to, and what a search through the sysroots finds under its name.
 func (p *places) candidates(ref *BinaryRef) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		paths := p.led(ref)
 		for _, path := range paths {
 			if !yield(path) {
+				return
+			}
+		}
+		opt := p.imageOptions()
+		for _, dir := range p.opt.DebugDirs {
+			if path, ok := opt.Locate(byBuildID(dir, ref.BuildID)); ok && path != "" && !yield(path) {
 				return
 			}
 		}
@@ -92,17 +98,11 @@ func (p *places) candidates(ref *BinaryRef) iter.Seq[string] {
 	}
 }
 
-// led are the paths that a binary's name and build ID lead to.
+// led are the paths that a binary's name leads to.
 func (p *places) led(ref *BinaryRef) (paths []string) {
 	base := target.BaseName(ref.Name)
 	for _, path := range p.named() {
 		if filepath.Base(path) == base {
-			paths = append(paths, path)
-		}
-	}
-	opt := p.imageOptions()
-	for _, dir := range p.opt.DebugDirs {
-		if path, ok := opt.Locate(byBuildID(dir, ref.BuildID)); ok && path != "" {
 			paths = append(paths, path)
 		}
 	}
