@@ -71,7 +71,7 @@ func (d Disk) Regular(path string) bool {
 // Open opens a file. One of FS that is no io.ReaderAt is read into memory.
 func (d Disk) Open(path string) (File, error) {
 	if d.FS == nil {
-		return os.Open(path)
+		return open(path)
 	}
 	f, err := d.FS.Open(name(path))
 	if err != nil {

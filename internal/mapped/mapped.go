@@ -29,7 +29,7 @@ func Open(path string) (data []byte, release func() error, err error) {
 	if !st.Mode().IsRegular() {
 		return nil, nil, &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,21 @@ const mostMapped = 1 << 46
 // Maps tells whether the system maps files. Where it does not, large ones are better read in parts.
 const Maps = true
 
+// open is os.Open for a file that is mapped and closed at once. os.Open asks the system with five calls more
+// whether the file can be waited for.
+func open(path string) (*os.File, error) {
+	for {
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		switch err {
+		case nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case syscall.EINTR: // as file systems in user space have it
+		default:
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
 // load maps the file.
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_PRIVATE)

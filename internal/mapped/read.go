@@ -7,6 +7,8 @@ import "os"
 // Maps tells whether the system maps files. Where it does not, large ones are better read in parts.
 const Maps = false
 
+func open(path string) (*os.File, error) { return os.Open(path) }
+
 // load reads the file.
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	if size > maxRead {
