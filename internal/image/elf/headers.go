@@ -2,7 +2,6 @@ package elf
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -112,6 +111,7 @@ func (h *programHeaders) mapped(segs []image.Segment) image.Range {
 type sectionHeaders struct {
 	headers
 	names []byte // .shstrtab
+	bits  uint64 // nameBit of each section's name
 }
 
 // maxShdrs bounds the section headers. Linked files have less than a hundred; every
@@ -137,7 +137,26 @@ func newSectionHeaders(h headers, shstrndx uint32) sectionHeaders {
 	if uint64(shstrndx) < uint64(s.n) {
 		s.names = s.bytes(s.at(int(shstrndx)))
 	}
+	if s.bits = ^uint64(0); s.n <= mostNamed {
+		s.bits = 0
+		for i := range s.n {
+			r := s.reader(i)
+			s.bits |= nameBit(nameAt(s.names, r.U32()))
+		}
+	}
 	return s
+}
+
+// mostNamed is how many sections' names are looked at when a file is opened. Linked files have some forty.
+const mostNamed = 64
+
+// nameBit is one of 64 bits, by a name's length and two of its letters.
+func nameBit[S string | []byte](name S) uint64 {
+	n := len(name)
+	if n == 0 {
+		return 0
+	}
+	return 1 << ((7*n + 5*int(name[n-1]) + int(name[n/2])) % 64)
 }
 
 // shdr is a section header (gABI ch. 4).
@@ -156,10 +175,10 @@ func (h *sectionHeaders) at(i int) (s shdr) {
 	return s
 }
 
-// find returns the first section with a name. Names are compared in place, of each image for some thirty questions, most of which are
-// for sections that few images have: their names are not even among the strings, all of which begin with a dot.
+// find returns the first section with a name. Names are compared in place, of each image for some fifty questions, most of which are
+// for sections that few images have.
 func (h *sectionHeaders) find(name string) (shdr, bool) {
-	if len(h.names) <= maxName && !bytes.Contains(h.names, []byte(strings.TrimPrefix(name, "."))) {
+	if h.bits&nameBit(name) == 0 {
 		return shdr{}, false
 	}
 	order, table := bin.Order(h.enc.big), h.data[min(h.off, uint64(len(h.data))):]
