@@ -2,7 +2,6 @@ package stackwalk
 
 import (
 	"math"
-	"slices"
 
 	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/target"
@@ -267,7 +266,7 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 		c.Exact || c.module == nil || c.module.Image == nil {
 		return known, false
 	}
-	module := slices.Index(s.Snapshot.Modules, c.module)
+	module := moduleIndex(s.Snapshot, c.module)
 	if !r.packed || module > math.MaxUint16 || c.pc-c.site > mostCallLen {
 		return known, false
 	}

@@ -1,7 +1,9 @@
 package stackwalk
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -115,7 +117,7 @@ const biasUnit = 1 << 12
 // a whole, at a bias that keeps the low bits of addresses, for the program's processor.
 func newModuleCache(shared *Shared, snap *target.Snapshot, m *target.Module) moduleCache {
 	k := moduleCache{module: m}
-	i := slices.Index(snap.Modules, m)
+	i := moduleIndex(snap, m)
 	if shared == nil || m.Image == nil || m.Image.Arch != snap.Arch || m.Bias%biasUnit != 0 || uint(i) > math.MaxUint16 || !whole(m) {
 		return k
 	}
@@ -127,6 +129,17 @@ func newModuleCache(shared *Shared, snap *target.Snapshot, m *target.Module) mod
 		k.cache, k.index = c, uint16(i)
 	}
 	return k
+}
+
+// moduleIndex is the index of a module in Snapshot.Modules, which are sorted; -1 where the module is not among them.
+func moduleIndex(snap *target.Snapshot, m *target.Module) int {
+	i, _ := slices.BinarySearchFunc(snap.Modules, m.Lo, func(x *target.Module, lo uint64) int { return cmp.Compare(x.Lo, lo) })
+	for ; i < len(snap.Modules) && snap.Modules[i].Lo == m.Lo; i++ {
+		if snap.Modules[i] == m {
+			return i
+		}
+	}
+	return -1
 }
 
 // whole tells whether all code of a module's image is mapped.
@@ -190,6 +203,9 @@ type sourceLists struct {
 type ownSources struct {
 	imageSources
 	trampolines []trampolineSource
+
+	mu    sync.Mutex
+	lists map[uint64]*imageSources // of those that know an image: a bit for each of all, which are 64 at most
 }
 
 // imageSources are the sources that know an image.
@@ -200,7 +216,7 @@ type imageSources struct {
 
 func newSourceLists(opt *Options) *sourceLists {
 	sorted := func() *ownSources {
-		return &ownSources{imageSources{opt.Sources, exactOrder(opt.Sources), tablesOf(opt.Sources)}, trampolinesOf(opt.Sources)}
+		return &ownSources{imageSources: *newImageSources(opt.Sources), trampolines: trampolinesOf(opt.Sources), lists: make(map[uint64]*imageSources)}
 	}
 	if opt.Shared == nil {
 		return &sourceLists{ownSources: sorted()}
@@ -215,7 +231,7 @@ func (l *sourceLists) of(img *image.Image) *imageSources {
 	if l.last == img {
 		return l.lastKnown
 	}
-	list := func() any { return &imageSources{knowing(l.all, img), knowing(l.exact, img), knowing(l.tables, img)} }
+	list := func() any { return l.knowing(img) }
 	l.last = img
 	if l.shared != nil {
 		l.lastKnown = img.Memo(key{l.shared}, list).(*imageSources)
@@ -225,14 +241,28 @@ func (l *sourceLists) of(img *image.Image) *imageSources {
 	return l.lastKnown
 }
 
-// knowing are those of some sources that know an image.
-func knowing[S Source](sources []S, img *image.Image) (some []S) {
-	for _, s := range sources {
-		if known, asks := Source(s).(ImageSource); !asks || known.Knows(img) {
-			some = append(some, s)
+// knowing are the sources that know an image: the same lists for all images that the same sources know.
+func (o *ownSources) knowing(img *image.Image) *imageSources {
+	var which uint64
+	for i, s := range o.all {
+		if asked, asks := s.(ImageSource); !asks || asked.Knows(img) {
+			which |= 1 << i
 		}
 	}
-	return some
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lists[which] == nil {
+		var some []Source
+		for set := which; set != 0; set &= set - 1 {
+			some = append(some, o.all[bits.TrailingZeros64(set)])
+		}
+		o.lists[which] = newImageSources(some)
+	}
+	return o.lists[which]
+}
+
+func newImageSources(sources []Source) *imageSources {
+	return &imageSources{sources, exactOrder(sources), tablesOf(sources)}
 }
 
 // exactOrder is the order for exact frames: a table that describes frames where they call others
