@@ -87,7 +87,7 @@ func flatten(in []Segment, end *ending) []Segment {
 	})
 	var active topHeap
 	open := make([]bool, len(in))
-	var out []Segment
+	out := make([]Segment, 0, len(in))
 	last := -1 // index in in that out's last segment was cut from
 	for i, e := range edges {
 		if end.reached() {

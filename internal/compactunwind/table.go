@@ -79,6 +79,9 @@ type tableKey struct{}
 
 // Of is the table of an image; nil where it has none.
 func Of(img *image.Image) *Table {
+	if img.Table(image.CompactUnwind).Size == 0 {
+		return nil
+	}
 	return img.Memo(tableKey{}, func() any { return newTable(img) }).(*Table)
 }
 

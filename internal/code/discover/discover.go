@@ -53,7 +53,7 @@ type Entries struct {
 	lines  func() []line
 	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
 	// functions, a place that they do not cover takes the second, as if there were no tables.
-	listed, undeclared *knowledge
+	listed, undeclared func() *knowledge
 	mentioned          func() *mentionIndex
 	holders            func() bool
 	returns            memo.Table[disasm.Addr, []uint64]
@@ -83,14 +83,19 @@ func New(c disasm.Code, tables *Tables) *Entries {
 	})
 	e.lines = sync.OnceValue(e.findLines)
 	e.listed = newKnowledge(c, func() *certain { return findListed(c, tables) })
-	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })
+	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed().certain()) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
 	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
 	e.returns.Bound, e.subroutines.Bound = keptReturns, keptReturns
 	return e
 }
 
-func newKnowledge(c disasm.Code, find func() *certain) *knowledge {
+// newKnowledge is what follows from the certain entries that find tells, for who asks.
+func newKnowledge(c disasm.Code, find func() *certain) func() *knowledge {
+	return sync.OnceValue(func() *knowledge { return following(c, find) })
+}
+
+func following(c disasm.Code, find func() *certain) *knowledge {
 	k := &knowledge{certain: sync.OnceValue(find)}
 	k.pointed = sync.OnceValue(func() *pointed { return allPointers(c, k.certain().literals) })
 	k.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, k.certain()) })
@@ -108,17 +113,17 @@ func newKnowledge(c disasm.Code, find func() *certain) *knowledge {
 // known is what is known of the whole image.
 func (e *Entries) known() *knowledge {
 	if e.AllListed() {
-		return e.listed
+		return e.listed()
 	}
-	return e.undeclared
+	return e.undeclared()
 }
 
 // around is what is known of a place.
 func (e *Entries) around(pc uint64) *knowledge {
 	if e.Lists(pc) {
-		return e.listed
+		return e.listed()
 	}
-	return e.undeclared
+	return e.undeclared()
 }
 
 func (e *Entries) certain() *certain               { return e.known().certain() }
@@ -207,7 +212,7 @@ func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
 	if e.Declares(at.PC) {
 		return nil
 	}
-	return e.undeclared.pointed().below(make([]uint64, 0, nearPointed), at)
+	return e.undeclared().pointed().below(make([]uint64, 0, nearPointed), at)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the
@@ -216,7 +221,7 @@ func (e *Entries) NextPointer(pc uint64) uint64 {
 	if e.Declares(pc) {
 		return ^uint64(0)
 	}
-	if next, ok := e.undeclared.pointed().next(pc+1, pc); ok {
+	if next, ok := e.undeclared().pointed().next(pc+1, pc); ok {
 		return next
 	}
 	return ^uint64(0)
@@ -278,7 +283,7 @@ func (e *Entries) StartsImage(at disasm.Addr) bool {
 func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 
 // Lists tells whether unwind tables, which list all functions but few, list that of a place.
-func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
+func (e *Entries) Lists(pc uint64) bool { return e.listed().certain().lists(pc) }
 
 // Declares tells whether the file says of which function a place is. V8's builtins have symbols, and no unwind tables.
 func (e *Entries) Declares(pc uint64) bool {
@@ -287,4 +292,4 @@ func (e *Entries) Declares(pc uint64) bool {
 }
 
 // AllListed tells whether unwind tables list all functions of the image but few.
-func (e *Entries) AllListed() bool { return e.listed.certain().all }
+func (e *Entries) AllListed() bool { return e.listed().certain().all }

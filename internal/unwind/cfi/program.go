@@ -148,10 +148,12 @@ func (m *machine) begin() bool {
 
 // firstRow executes the CIE's program, in a machine without lister.
 func (m *machine) firstRow() *firstRow {
-	c := machine{table: m.table, s: m.s, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: new(row)}
+	first := new(firstRow)
+	c := machine{table: m.table, s: m.s, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: &first.row} // which is empty until the end
 	c.row.cfa = cell{kind: stackwalk.RegPlus, base: cpu.NoReg}
 	c.execute(m.cie.code)
-	return &firstRow{c.row, c.verdict}
+	first.row, first.verdict = c.row, c.verdict
+	return first
 }
 
 func (m *machine) execute(code span) {

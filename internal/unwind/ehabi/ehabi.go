@@ -99,6 +99,9 @@ func index(img *image.Image) (addr uint64, table []byte) {
 		table = img.Segments.Bytes(at.Addr)
 		return at.Addr, table[:bin.Limit(at.Size, len(table))]
 	}
+	if img.Arch == nil || img.Arch.Name != "arm" {
+		return 0, nil
+	}
 	s := img.Memo(sectionKey{}, func() any { return indexSection(img) }).(*image.Section)
 	return s.Addr, s.Data
 }

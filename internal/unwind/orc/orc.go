@@ -62,6 +62,9 @@ func tableOf(img *image.Image) *table {
 // read finds the tables. A module's are not sorted.
 func read(img *image.Image) *table {
 	ips, base := part(img, ".orc_unwind_ip", "__start_orc_unwind_ip", "__stop_orc_unwind_ip")
+	if len(ips) == 0 {
+		return &table{}
+	}
 	entries, _ := part(img, ".orc_unwind", "__start_orc_unwind", "__stop_orc_unwind")
 	n := min(len(ips)/4, len(entries)/entrySize)
 	t := &table{starts: make([]uint64, n), entries: entries[:n*entrySize]}
