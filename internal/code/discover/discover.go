@@ -23,7 +23,6 @@ package discover
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -47,26 +46,19 @@ type Search func(pc uint64) (lo, hi uint64, ok bool)
 // Entries are where functions of one image begin. Any goroutine may ask; each list is
 // made when the first question needs the list.
 type Entries struct {
-	code disasm.Code
-	// search is that of unwind tables, nil where none is to be asked: code of two instruction sets is told apart by lists.
-	search func() Search
-	lines  func() []line
+	code   disasm.Code
+	tables *Tables
 	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
 	// functions, a place that they do not cover takes the second, as if there were no tables.
-	listed, undeclared func() *knowledge
-	mentioned          func() *mentionIndex
-	holders            func() bool
-	returns            memo.Table[disasm.Addr, []uint64]
-	subroutines        memo.Table[disasm.Addr, []uint64] // by where the symbol begins
-}
-
-// knowledge is what follows from certain entries.
-type knowledge struct {
-	certain    func() *certain
-	pointed    func() *pointed // what data points to
-	candidates func() *candidates
-	near       func(disasm.Addr) *candidates // around a place; those far from there may be missing
-	farJumps   func() *farJumps              // nil where the candidates have them
+	listed, undeclared knowledge
+	made               struct {
+		search    memo.Once[Search]
+		lines     memo.Once[[]line]
+		holders   memo.Once[bool]
+		mentioned memo.Once[*mentionIndex]
+	}
+	returns     memo.Table[disasm.Addr, []uint64]
+	subroutines memo.Table[disasm.Addr, []uint64] // by where the symbol begins
 }
 
 // keptReturns bounds a generation of functions whose callers are known.
@@ -74,56 +66,43 @@ const keptReturns = 1024
 
 // New returns the entries of an image. tables may be nil.
 func New(c disasm.Code, tables *Tables) *Entries {
-	e := &Entries{code: c}
-	e.search = sync.OnceValue(func() Search {
-		if tables == nil || tables.FunctionAt == nil || twoSets(c) {
-			return nil
-		}
-		return tables.FunctionAt(c.Img)
-	})
-	e.lines = sync.OnceValue(e.findLines)
-	e.listed = newKnowledge(c, func() *certain { return findListed(c, tables) })
-	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed().certain()) })
-	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
-	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
+	e := &Entries{code: c, tables: tables}
+	e.listed = knowledge{code: c, find: func() *certain { return findListed(c, tables) }}
+	e.undeclared = knowledge{code: c, find: func() *certain { return findUndeclared(c, e.listed.certain()) }}
 	e.returns.Bound, e.subroutines.Bound = keptReturns, keptReturns
 	return e
 }
 
-// newKnowledge is what follows from the certain entries that find tells, for who asks.
-func newKnowledge(c disasm.Code, find func() *certain) func() *knowledge {
-	return sync.OnceValue(func() *knowledge { return following(c, find) })
+// search is that of unwind tables, nil where none is to be asked: code of two instruction sets is told apart by lists.
+func (e *Entries) search() Search {
+	return e.made.search.Get(func() Search {
+		if e.tables == nil || e.tables.FunctionAt == nil || twoSets(e.code) {
+			return nil
+		}
+		return e.tables.FunctionAt(e.code.Img)
+	})
 }
 
-func following(c disasm.Code, find func() *certain) *knowledge {
-	k := &knowledge{certain: sync.OnceValue(find)}
-	k.pointed = sync.OnceValue(func() *pointed { return allPointers(c, k.certain().literals) })
-	k.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, k.certain()) })
-	k.farJumps = sync.OnceValue(func() *farJumps { return findFarJumps(c, k.certain()) })
-	regions := sync.OnceValue(func() *regions { return newRegions(c, k.certain(), k.pointed) })
-	k.near = func(at disasm.Addr) *candidates {
-		if r := regions(); r != nil {
-			return r.at(at)
-		}
-		return k.candidates()
-	}
-	return k
+func (e *Entries) lines() []line { return e.made.lines.Get(e.findLines) }
+
+func (e *Entries) mentioned() *mentionIndex {
+	return e.made.mentioned.Get(func() *mentionIndex { return newMentionIndex(e) })
 }
 
 // known is what is known of the whole image.
 func (e *Entries) known() *knowledge {
 	if e.AllListed() {
-		return e.listed()
+		return &e.listed
 	}
-	return e.undeclared()
+	return &e.undeclared
 }
 
 // around is what is known of a place.
 func (e *Entries) around(pc uint64) *knowledge {
 	if e.Lists(pc) {
-		return e.listed()
+		return &e.listed
 	}
-	return e.undeclared()
+	return &e.undeclared
 }
 
 func (e *Entries) certain() *certain               { return e.known().certain() }
@@ -212,7 +191,7 @@ func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
 	if e.Declares(at.PC) {
 		return nil
 	}
-	return e.undeclared().pointed().below(make([]uint64, 0, nearPointed), at)
+	return e.undeclared.pointed().below(make([]uint64, 0, nearPointed), at)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the
@@ -221,7 +200,7 @@ func (e *Entries) NextPointer(pc uint64) uint64 {
 	if e.Declares(pc) {
 		return ^uint64(0)
 	}
-	if next, ok := e.undeclared().pointed().next(pc+1, pc); ok {
+	if next, ok := e.undeclared.pointed().next(pc+1, pc); ok {
 		return next
 	}
 	return ^uint64(0)
@@ -243,7 +222,9 @@ const holdersAmong = 16
 
 // HoldsPointers tells whether words of the image are the pointers to its functions that a running
 // program has, and are not left to a loader.
-func (e *Entries) HoldsPointers() bool { return e.holders() }
+func (e *Entries) HoldsPointers() bool {
+	return e.made.holders.Get(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
+}
 
 // OnlyCodeNames tells whether a place is a candidate to which no data points. A function
 // is, that code prepares to call (the choices of glibc's IFUNC resolvers); the labels of a
@@ -283,7 +264,7 @@ func (e *Entries) StartsImage(at disasm.Addr) bool {
 func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 
 // Lists tells whether unwind tables, which list all functions but few, list that of a place.
-func (e *Entries) Lists(pc uint64) bool { return e.listed().certain().lists(pc) }
+func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
 
 // Declares tells whether the file says of which function a place is. V8's builtins have symbols, and no unwind tables.
 func (e *Entries) Declares(pc uint64) bool {
@@ -292,4 +273,4 @@ func (e *Entries) Declares(pc uint64) bool {
 }
 
 // AllListed tells whether unwind tables list all functions of the image but few.
-func (e *Entries) AllListed() bool { return e.listed().certain().all }
+func (e *Entries) AllListed() bool { return e.listed.certain().all }
