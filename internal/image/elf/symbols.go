@@ -53,7 +53,7 @@ func (c *container) tablesOfFiles() []symtab {
 	if dynsym.len() == 0 {
 		dynsym = c.main.dynamicTable()
 	}
-	dynsym.versions = symbolVersions(c.main)
+	dynsym.versions, dynsym.filter = symbolVersions(c.main), c.main.bloomFilter()
 	m := c.miniDebugInfo()
 	if m == nil {
 		dynsym.exports = true

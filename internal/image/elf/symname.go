@@ -39,9 +39,12 @@ func (t *symtab) named(s *sym, name string) bool {
 	return len(b) > len(name) && (b[len(name)] == 0 || b[len(name)] == '@') && string(b[:len(name)]) == name
 }
 
-// mayHave is false where the strings lack the name: no image but libc's has __abort_msg. The end of the name is looked for, from
-// a byte on that is rare among the first strings: bytes.Index goes from one such byte to the next.
+// mayHave is false where the strings lack the name. The end of the name is looked for, from a byte on that is rare among the first
+// strings: bytes.Index goes from one such byte to the next.
 func (t *symtab) mayHave(name string) bool {
+	if t.filter.lacks(name) {
+		return false
+	}
 	const some = 4 << 10 // bytes
 	var times [256]int
 	for _, c := range t.str[:min(len(t.str), some)] {

@@ -20,6 +20,7 @@ type symtab struct {
 	versions []byte
 	// exports: the file has no other table, and this one names what it exports.
 	exports bool
+	filter  bloomFilter // of the names in .dynsym
 }
 
 // sym is Elf32_Sym or Elf64_Sym.
