@@ -6,7 +6,7 @@ import "github.com/backsight/backsight/cpu"
 // goroutines; Section once for a name.
 //
 // A Container may have more methods. Each is one of the unexported interfaces beside the question
-// that it answers: loader and parter (Sections), starter (Symbols), importer and rebaser (Image),
+// that it answers: loader and parter (Sections), starter and loadedNamer (Symbols), importer and rebaser (Image),
 // hollower (Image), companion, supplementer and debugMapper (DebugInfo). An Image whose Container lacks a
 // method answers as the comment on that question says; a Wrapper is asked for the methods of the
 // Container that it wraps.

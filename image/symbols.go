@@ -38,6 +38,20 @@ func (s Symbols) Named(name string) (Symbol, bool) {
 	return s.container.SymbolNamed(name)
 }
 
+// loadedNamer is a Container that tells the symbols of the file itself from those of its debug file.
+type loadedNamer interface {
+	LoadedSymbol(name string) (Symbol, bool)
+}
+
+// Loaded is Named for a symbol that a program shows others: of a file that has symbols itself, no debug file is looked for, which
+// may be far away.
+func (s Symbols) Loaded(name string) (Symbol, bool) {
+	if l, is := ContainerAs[loadedNamer](s.container); is {
+		return l.LoadedSymbol(name)
+	}
+	return s.Named(name)
+}
+
 // HasFunctions tells whether there is any function symbol.
 func (s Symbols) HasFunctions() (some bool) {
 	s.Functions(func(uint64, cpu.Mode, uint64) bool {

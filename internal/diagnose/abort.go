@@ -28,10 +28,12 @@ func appendSaid(reasons []string, words string, others ...string) []string {
 	return append(reasons, slices.DeleteFunc(others, func(s string) bool { return s == "" })...)
 }
 
-// lastWords is the message with which a library ended the program of snap, "" where none is kept.
+// lastWords is the message with which a library ended the program of snap, "" where none is kept. A program that is linked
+// dynamically has the libraries' variables in the libraries.
 func lastWords(snap *target.Snapshot) string {
+	libraries := slices.DeleteFunc(slices.Clone(snap.Modules), func(m *target.Module) bool { return m.Image == nil || m.Image.Interpreted })
 	for i := range kept {
-		for variable := range placesOf(snap, kept[i].symbol) {
+		for variable := range placesOf(libraries, kept[i].symbol) {
 			if at, ok := snap.Memory.Word(variable); ok && at != 0 {
 				if words := text(snap, at+kept[i].header); words != "" {
 					return words
@@ -65,14 +67,14 @@ func mappedWords(snap *target.Snapshot) string {
 // isLinker tells whether a module is Android's dynamic linker, which each program there has.
 func isLinker(m *target.Module) bool { return m.Base() == "linker" || m.Base() == "linker64" }
 
-// placesOf are the target addresses of a symbol, of each binary that has it.
-func placesOf(snap *target.Snapshot, symbol string) iter.Seq[uint64] {
+// placesOf are the target addresses of a symbol, of each binary that shows it to others.
+func placesOf(modules []*target.Module, symbol string) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for _, m := range snap.Modules {
+		for _, m := range modules {
 			if m.Image == nil {
 				continue
 			}
-			if s, ok := m.Image.Symbols.Named(symbol); ok && !yield(m.ToTarget(s.Addr)) {
+			if s, ok := m.Image.Symbols.Loaded(symbol); ok && !yield(m.ToTarget(s.Addr)) {
 				return
 			}
 		}

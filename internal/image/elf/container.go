@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/memo"
 )
 
 // container is the lazy part of an Image.
@@ -21,6 +22,7 @@ type container struct {
 	debug     *file // separate debug file, nil when there is none
 	debugIn   atomic.Pointer[image.File]
 
+	dynsym memo.Once[*symtab]
 	symbols
 
 	streams streams

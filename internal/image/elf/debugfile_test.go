@@ -2,8 +2,10 @@ package elf
 
 import (
 	"hash/crc32"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -126,5 +128,49 @@ func write(t *testing.T, path string, data []byte) {
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLoadedSymbol: what a library shows to others is asked of the library, and its debug file, which may be far away, is not
+// looked for. A file without symbols has those of its debug file.
+func TestLoadedSymbol(t *testing.T) {
+	id := []byte{0xab, 0xcd, 0xef, 1}
+	for _, tt := range []struct {
+		name     string
+		exported []tsym
+		ask      string
+		found    bool
+		sought   bool // the debug file
+	}{
+		{"exported", []tsym{{name: "shown", value: 0x1020, size: 8, info: globalFunc, shndx: 2}}, "shown", true, false},
+		{"not exported", []tsym{{name: "shown", value: 0x1020, size: 8, info: globalFunc, shndx: 2}}, "f", false, false},
+		{"imported", []tsym{{name: "f", info: globalFunc}}, "f", false, false},
+		{"static, stripped", nil, "f", true, true},
+	} {
+		e := build{wide: true}
+		e.secs = []sec{{name: ".note.gnu.build-id", data: e.note(id)}, text(0x1000, 0x100)}
+		if tt.exported != nil {
+			e.secs = append(append(e.secs, e.symtab(".dynsym", ".dynstr", tt.exported...)...), e.hashSection(1, "shown"))
+		}
+		root := t.TempDir()
+		write(t, filepath.Join(root, "prog"), e.bytes())
+		sought := false
+		write(t, filepath.Join(root, "prog.debug"), debug(id))
+		img, err := Open(filepath.Join(root, "prog"), image.Options{Archs: testArchs(), ByBuildID: func([]byte) iter.Seq[string] {
+			sought = true
+			return slices.Values([]string{filepath.Join(root, "prog.debug")})
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := img.Symbols.Loaded(tt.ask); ok != tt.found || ok && s.Name != tt.ask || sought != tt.sought {
+			t.Errorf("%s: %+v, %t; the debug file was looked for: %t", tt.name, s, ok, sought)
+		}
+		if s, ok := img.Symbols.Named("f"); !ok || s.Addr != 0x1010 {
+			t.Errorf("%s: the debug file has f: %+v, %t", tt.name, s, ok)
+		}
+		if err := img.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

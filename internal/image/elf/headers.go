@@ -111,7 +111,8 @@ func (h *programHeaders) mapped(segs []image.Segment) image.Range {
 type sectionHeaders struct {
 	headers
 	names []byte // .shstrtab
-	bits  uint64 // nameBit of each section's name
+	// starts are where to begin to look for a name, by its nameSum: one more than the first section of that sum; 0: none has the sum.
+	starts [64]uint8
 }
 
 // maxShdrs bounds the section headers. Linked files have less than a hundred; every
@@ -137,26 +138,33 @@ func newSectionHeaders(h headers, shstrndx uint32) sectionHeaders {
 	if uint64(shstrndx) < uint64(s.n) {
 		s.names = s.bytes(s.at(int(shstrndx)))
 	}
-	if s.bits = ^uint64(0); s.n <= mostNamed {
-		s.bits = 0
-		for i := range s.n {
-			r := s.reader(i)
-			s.bits |= nameBit(nameAt(s.names, r.U32()))
-		}
-	}
+	s.addNames()
 	return s
 }
 
-// mostNamed is how many sections' names are looked at when a file is opened. Linked files have some forty.
-const mostNamed = 64
+// mostNamed is how many sections are found by their names' sums. Linked files have some forty.
+const mostNamed = 255
 
-// nameBit is one of 64 bits, by a name's length and two of its letters.
-func nameBit[S string | []byte](name S) uint64 {
+// addNames fills starts. More sections than mostNamed are all gone through.
+func (h *sectionHeaders) addNames() {
+	for i := min(h.n, mostNamed) - 1; i >= 0; i-- {
+		r := h.reader(i)
+		h.starts[nameSum(nameAt(h.names, r.U32()))] = uint8(i + 1)
+	}
+	if h.n > mostNamed {
+		for i := range h.starts {
+			h.starts[i] = 1
+		}
+	}
+}
+
+// nameSum is a number below 64, by a name's length and two of its letters.
+func nameSum[S string | []byte](name S) int {
 	n := len(name)
 	if n == 0 {
 		return 0
 	}
-	return 1 << ((7*n + 5*int(name[n-1]) + int(name[n/2])) % 64)
+	return (7*n + 5*int(name[n-1]) + int(name[n/2])) % 64
 }
 
 // shdr is a section header (gABI ch. 4).
@@ -178,11 +186,12 @@ func (h *sectionHeaders) at(i int) (s shdr) {
 // find returns the first section with a name. Names are compared in place, of each image for some fifty questions, most of which are
 // for sections that few images have.
 func (h *sectionHeaders) find(name string) (shdr, bool) {
-	if h.bits&nameBit(name) == 0 {
+	start := int(h.starts[nameSum(name)])
+	if start == 0 {
 		return shdr{}, false
 	}
 	order, table := bin.Order(h.enc.big), h.data[min(h.off, uint64(len(h.data))):]
-	for i := range h.n {
+	for i := start - 1; i < h.n; i++ {
 		if b := table[uint64(i)*h.size:]; nameIs(h.names, order.U32(b), name) && order.U32(b[4:]) != 0 {
 			return h.at(i), true
 		}

@@ -38,3 +38,23 @@ func TestScanFindsWhatTheIndexFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestSectionsByName: the first of a name is found, among few sections and among more than are told apart by their names' sums.
+func TestSectionsByName(t *testing.T) {
+	for _, n := range []int{1, 40, 300} {
+		e := build{wide: true}
+		for i := range n {
+			e.secs = append(e.secs, sec{name: fmt.Sprintf(".s%d", i), data: []byte{byte(i)}}, sec{name: fmt.Sprintf(".s%d", i), data: []byte("second")})
+		}
+		e.secs = append(e.secs, text(0x1000, 0x10))
+		img := parse(t, e.bytes())
+		for i := range n {
+			if s, ok := img.Sections.Named(fmt.Sprintf(".s%d", i)); !ok || len(s.Data) != 1 || s.Data[0] != byte(i) {
+				t.Errorf("%d sections: .s%d is %v, %t", n, i, s.Data, ok)
+			}
+		}
+		if s, ok := img.Sections.Named(".t0"); ok {
+			t.Errorf("%d sections: .t0 is %v", n, s.Data)
+		}
+	}
+}

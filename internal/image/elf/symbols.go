@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,17 +50,39 @@ func (c *container) tablesOfFiles() []symtab {
 			return []symtab{t}
 		}
 	}
-	dynsym := c.main.sectionTable(".dynsym")
-	if dynsym.len() == 0 {
-		dynsym = c.main.dynamicTable()
-	}
-	dynsym.versions, dynsym.filter = symbolVersions(c.main), c.main.bloomFilter()
+	dynsym := *c.dynamicSymbols()
 	m := c.miniDebugInfo()
 	if m == nil {
 		dynsym.exports = true
 		return []symtab{dynsym}
 	}
 	return []symtab{dynsym, m.sectionTable(".symtab")}
+}
+
+// dynamicSymbols is .dynsym, which may be empty.
+func (c *container) dynamicSymbols() *symtab {
+	return c.dynsym.Get(func() *symtab {
+		t := c.main.sectionTable(".dynsym")
+		if t.len() == 0 {
+			t = c.main.dynamicTable()
+		}
+		t.img, t.versions, t.hash = c.img, symbolVersions(c.main), c.main.gnuHash()
+		return &t
+	})
+}
+
+// LoadedSymbol implements image.Symbols': .dynsym is asked first, by its hashes.
+func (c *container) LoadedSymbol(name string) (image.Symbol, bool) {
+	hash := c.main.gnuHash()
+	if hash.known() && !hash.lacks(hashOf(name)) {
+		if s, ok := bestNamed([]symtab{*c.dynamicSymbols()}, name); ok {
+			return s, true
+		}
+	}
+	if full, has := c.main.sections.find(".symtab"); hash.known() && !(has && full.size > 0) {
+		return image.Symbol{}, false
+	}
+	return c.SymbolNamed(name)
 }
 
 // SymbolAt finds the function symbol that covers addr.
@@ -150,26 +173,31 @@ func (all *symbols) isInner(t *symtab, s *sym) bool {
 // SymbolNamed looks through the tables for the best symbol of a name: global
 // before weak before local.
 func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
-	var best image.Symbol
-	found, bestRank := false, uint8(0)
 	if name == "" {
-		return best, false
+		return image.Symbol{}, false
 	}
 	tables := all.tables()
 	if !slices.ContainsFunc(tables, func(t symtab) bool { return t.mayHave(name) }) {
-		return best, false
+		return image.Symbol{}, false
 	}
-	if all.named.Add(1) > maxNamed {
-		all.namesOnce.Do(func() { all.byName = newNames(tables) })
-		if ref := all.byName.refs[all.byName.slot([]byte(name))]; ref != noRef {
-			t, s := all.byName.at(ref)
-			best, found = t.symbol(&s), true
-		}
-		return best, found
+	if !slices.ContainsFunc(tables, func(t symtab) bool { return !t.hash.known() }) || all.named.Add(1) <= maxNamed {
+		return bestNamed(tables, name)
 	}
+	all.namesOnce.Do(func() { all.byName = newNames(tables) })
+	ref := all.byName.refs[all.byName.slot([]byte(name))]
+	if ref == noRef {
+		return image.Symbol{}, false
+	}
+	t, s := all.byName.at(ref)
+	return t.symbol(&s), true
+}
+
+// bestNamed is SymbolNamed without an index.
+func bestNamed(tables []symtab, name string) (best image.Symbol, found bool) {
+	bestRank := uint8(0)
 	for n := range tables {
 		t := &tables[n]
-		for i := range t.len() {
+		for i := range t.with(name) {
 			s := t.at(i)
 			if !t.named(&s, name) || !t.isDefined(&s) || found && t.symbolRank(i, &s) <= bestRank {
 				continue
@@ -178,6 +206,23 @@ func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
 		}
 	}
 	return best, found
+}
+
+// with are the indexes of the symbols that may have a name.
+func (t *symtab) with(name string) iter.Seq[int] {
+	if !t.hash.known() {
+		return func(yield func(int) bool) {
+			for i := 0; i < t.len() && yield(i); i++ {
+			}
+		}
+	}
+	return func(yield func(int) bool) {
+		for i := range t.hash.with(name) {
+			if i < t.len() && !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // isDefined tells whether the value is the address of code or data.

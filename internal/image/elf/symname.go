@@ -42,8 +42,8 @@ func (t *symtab) named(s *sym, name string) bool {
 // mayHave is false where the strings lack the name. The end of the name is looked for, from a byte on that is rare among the first
 // strings: bytes.Index goes from one such byte to the next.
 func (t *symtab) mayHave(name string) bool {
-	if t.filter.lacks(name) {
-		return false
+	if t.hash.known() {
+		return true // the table is told quickly
 	}
 	const some = 4 << 10 // bytes
 	var times [256]int

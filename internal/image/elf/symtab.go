@@ -18,9 +18,10 @@ type symtab struct {
 	str  []byte
 	// versions are those of the symbols of .dynsym; nil where they have none.
 	versions []byte
+	dynamic  bool // .dynsym
 	// exports: the file has no other table, and this one names what it exports.
 	exports bool
-	filter  bloomFilter // of the names in .dynsym
+	hash    gnuHash // of .dynsym
 }
 
 // sym is Elf32_Sym or Elf64_Sym.

@@ -32,7 +32,7 @@ func (f *finder) jitted() {
 		if m.Image == nil {
 			continue
 		}
-		sym, ok := m.Image.Symbols.Named(jitSymbol)
+		sym, ok := m.Image.Symbols.Loaded(jitSymbol)
 		at, known := mem.Word(m.ToTarget(sym.Addr) + 8 + w)
 		for ok && known && at != 0 && len(seen) < maxJITEntries && !seen[at] {
 			seen[at] = true
