@@ -31,9 +31,8 @@ func appendSaid(reasons []string, words string, others ...string) []string {
 // lastWords is the message with which a library ended the program of snap, "" where none is kept. A program that is linked
 // dynamically has the libraries' variables in the libraries.
 func lastWords(snap *target.Snapshot) string {
-	libraries := slices.DeleteFunc(slices.Clone(snap.Modules), func(m *target.Module) bool { return m.Image == nil || m.Image.Interpreted })
 	for i := range kept {
-		for variable := range placesOf(libraries, kept[i].symbol) {
+		for variable := range placesOf(snap, kept[i].symbol, false) {
 			if at, ok := snap.Memory.Word(variable); ok && at != 0 {
 				if words := text(snap, at+kept[i].header); words != "" {
 					return words
@@ -67,11 +66,12 @@ func mappedWords(snap *target.Snapshot) string {
 // isLinker tells whether a module is Android's dynamic linker, which each program there has.
 func isLinker(m *target.Module) bool { return m.Base() == "linker" || m.Base() == "linker64" }
 
-// placesOf are the target addresses of a symbol, of each binary that shows it to others.
-func placesOf(modules []*target.Module, symbol string) iter.Seq[uint64] {
+// placesOf are the target addresses of a symbol, of each binary that shows it to others. copied: also of a program that is linked
+// dynamically, which has copies of its libraries' variables.
+func placesOf(snap *target.Snapshot, symbol string, copied bool) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		for _, m := range modules {
-			if m.Image == nil {
+		for _, m := range snap.Modules {
+			if m.Image == nil || m.Image.Interpreted && !copied {
 				continue
 			}
 			if s, ok := m.Image.Symbols.Loaded(symbol); ok && !yield(m.ToTarget(s.Addr)) {

@@ -88,7 +88,7 @@ func typeOf(snap *target.Snapshot, info uint64) string {
 // oneBase are the tables of virtual functions of __si_class_type_info (Itanium C++ ABI, 2.9.5), the type information of a class with one
 // base, at its beginning: a pointer to such a table leads behind its first two words.
 func oneBase(snap *target.Snapshot) (tables []uint64) {
-	for at := range placesOf(snap.Modules, "_ZTVN10__cxxabiv120__si_class_type_infoE") {
+	for at := range placesOf(snap, "_ZTVN10__cxxabiv120__si_class_type_infoE", true) {
 		tables = append(tables, at+16)
 	}
 	return tables

@@ -7,6 +7,8 @@ type Once[V any] struct {
 	once  sync.Once
 	value V
 	lost  any // what make panicked with
+
+	_ [0]func() // values are not compared, so that no code has to
 }
 
 // Get returns the value, which make builds at the first call. Where make panics, every Get panics.

@@ -1,10 +1,10 @@
 package stackwalk
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -133,7 +133,7 @@ func newModuleCache(shared *Shared, snap *target.Snapshot, m *target.Module) mod
 
 // moduleIndex is the index of a module in Snapshot.Modules, which are sorted; -1 where the module is not among them.
 func moduleIndex(snap *target.Snapshot, m *target.Module) int {
-	i, _ := slices.BinarySearchFunc(snap.Modules, m.Lo, func(x *target.Module, lo uint64) int { return cmp.Compare(x.Lo, lo) })
+	i := sort.Search(len(snap.Modules), func(i int) bool { return snap.Modules[i].Lo >= m.Lo })
 	for ; i < len(snap.Modules) && snap.Modules[i].Lo == m.Lo; i++ {
 		if snap.Modules[i] == m {
 			return i

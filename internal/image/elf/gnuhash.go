@@ -1,10 +1,6 @@
 package elf
 
-import (
-	"iter"
-
-	"github.com/backsight/backsight/internal/bin"
-)
+import "github.com/backsight/backsight/internal/bin"
 
 // gnuHash is .gnu.hash, by which the dynamic linker finds what a file exports (glibc, elf/dl-lookup.c). A filter comes first, where each
 // name has two bits of a word: no image but libc's has __abort_msg, and of 6 MB of names, which V8's library exports, none is read
@@ -55,22 +51,28 @@ func (h *gnuHash) lacks(hash uint32) bool {
 	return word>>(hash%bits)&1 == 0 || word>>(hash>>h.shift%bits)&1 == 0
 }
 
-// with are the indexes of the symbols that have a name's hash, but for its last bit: that of the hashes ends those of a bucket.
-func (h *gnuHash) with(name string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		hash := hashOf(name)
-		if h.lacks(hash) {
-			return
+// mostVersions bounds the symbols of a name: glibc has three of some.
+const mostVersions = 64
+
+// with are the indexes of the symbols that have a name's hash, but for the last bit: that of the hashes ends those of a bucket. There
+// may be no such symbols.
+func (h *gnuHash) with(name string) (found []uint32) {
+	hash := hashOf(name)
+	if h.lacks(hash) {
+		return nil
+	}
+	i := h.order.U32(h.buckets[int(uint64(hash)%uint64(len(h.buckets)/4))*4:])
+	if i < h.first {
+		return nil // an empty bucket
+	}
+	for at := 4 * (uint64(i) - uint64(h.first)); at+4 <= uint64(len(h.hashes)); at, i = at+4, i+1 {
+		own := h.order.U32(h.hashes[at:])
+		if (own^hash)>>1 == 0 {
+			found = append(found, i)
 		}
-		i := h.order.U32(h.buckets[int(uint64(hash)%uint64(len(h.buckets)/4))*4:])
-		if i < h.first {
-			return // an empty bucket
-		}
-		for at := 4 * (uint64(i) - uint64(h.first)); at+4 <= uint64(len(h.hashes)); at, i = at+4, i+1 {
-			found := h.order.U32(h.hashes[at:])
-			if (found^hash)>>1 == 0 && !yield(int(i)) || found&1 != 0 {
-				return
-			}
+		if own&1 != 0 || len(found) == mostVersions {
+			break
 		}
 	}
+	return found
 }

@@ -52,7 +52,7 @@ func TestGNUHash(t *testing.T) {
 		e.secs = []sec{text(0x1000, 0x100), e.hashSection(4, exported...)}
 		hash := hashIn(t, e)
 		for i, name := range exported {
-			if got := slices.Collect(hash.with(name)); !slices.Equal(got, []int{1 + i}) {
+			if got := hash.with(name); !slices.Equal(got, []uint32{1 + uint32(i)}) {
 				t.Errorf("%+v: %s is symbol %v, want %d", e, name, got, 1+i)
 			}
 		}
@@ -88,7 +88,7 @@ func TestGNUHashDamaged(t *testing.T) {
 			t.Errorf("%+v: %t", tt, hash.known())
 		}
 		if tt.known {
-			for i := range hash.with("malloc") {
+			for _, i := range hash.with("malloc") {
 				t.Errorf("%+v: malloc is symbol %d", tt, i)
 			}
 		}

@@ -1,7 +1,6 @@
 package elf
 
 import (
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,15 +59,15 @@ func (c *container) tablesOfFiles() []symtab {
 }
 
 // dynamicSymbols is .dynsym, which may be empty.
-func (c *container) dynamicSymbols() *symtab {
-	return c.dynsym.Get(func() *symtab {
-		t := c.main.sectionTable(".dynsym")
-		if t.len() == 0 {
-			t = c.main.dynamicTable()
-		}
-		t.img, t.versions, t.hash = c.img, symbolVersions(c.main), c.main.gnuHash()
-		return &t
-	})
+func (c *container) dynamicSymbols() *symtab { return c.dynsym.Get(c.readDynamicSymbols) }
+
+func (c *container) readDynamicSymbols() *symtab {
+	t := c.main.sectionTable(".dynsym")
+	if t.len() == 0 {
+		t = c.main.dynamicTable()
+	}
+	t.img, t.versions, t.hash = c.img, symbolVersions(c.main), c.main.gnuHash()
+	return &t
 }
 
 // LoadedSymbol implements image.Symbols': .dynsym is asked first, by its hashes.
@@ -193,35 +192,44 @@ func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
 }
 
 // bestNamed is SymbolNamed without an index.
-func bestNamed(tables []symtab, name string) (best image.Symbol, found bool) {
-	bestRank := uint8(0)
+func bestNamed(tables []symtab, name string) (image.Symbol, bool) {
+	var b best
 	for n := range tables {
 		t := &tables[n]
-		for i := range t.with(name) {
-			s := t.at(i)
-			if !t.named(&s, name) || !t.isDefined(&s) || found && t.symbolRank(i, &s) <= bestRank {
-				continue
+		if t.hash.known() {
+			for _, i := range t.hash.with(name) {
+				b.take(t, uint64(i), name)
 			}
-			best, bestRank, found = t.symbol(&s), t.symbolRank(i, &s), true
+			continue
+		}
+		for i := range t.len() {
+			b.take(t, uint64(i), name)
 		}
 	}
-	return best, found
+	if b.table == nil {
+		return image.Symbol{}, false
+	}
+	return b.table.symbol(&b.sym), true
 }
 
-// with are the indexes of the symbols that may have a name.
-func (t *symtab) with(name string) iter.Seq[int] {
-	if !t.hash.known() {
-		return func(yield func(int) bool) {
-			for i := 0; i < t.len() && yield(i); i++ {
-			}
-		}
+// best is the best symbol of a name so far.
+type best struct {
+	table *symtab // nil: none was found
+	sym   sym
+	rank  uint8
+}
+
+// take looks at the entry i of a table, which may have no such entry.
+func (b *best) take(t *symtab, i uint64, name string) {
+	if i >= uint64(t.len()) {
+		return
 	}
-	return func(yield func(int) bool) {
-		for i := range t.hash.with(name) {
-			if i < t.len() && !yield(i) {
-				return
-			}
-		}
+	s := t.at(int(i))
+	if !t.named(&s, name) || !t.isDefined(&s) {
+		return
+	}
+	if rank := t.symbolRank(int(i), &s); b.table == nil || rank > b.rank {
+		*b = best{t, s, rank}
 	}
 }
 
