@@ -62,3 +62,24 @@ func found(t *testing.T, root string, data []byte, n int, names ...string) (told
 	}
 	return told
 }
+
+// TestNoDebugFiles: of binaries that are mapped, the debug files are not looked for before a frame needs one: they may be far away.
+func TestNoDebugFiles(t *testing.T) {
+	root := recorded.Testdata(t, "x86_64-threads/modules")
+	const lib = "/lib64/ld-linux-x86-64.so.2" // stripped
+	good, err := os.ReadFile(root + lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newCore(archNamed(t, "x86_64", "", false)).thread(1, 6, 0)
+	s.load(0x7000_0000, uint64(len(good)), good[:0x1000], 5)
+	desc := append(s.words(nil, 1, 0x1000, 0x7000_0000, 0x7000_0000+uint64(len(good)), 0), lib+"\x00"...)
+	snap, err := read(t, s.note(0x4649_4c45, desc).bytes(), input.FileOptions{Sysroots: []string{root}, NoIndex: true,
+		Fetch: func(kind input.FetchKind, id []byte) (string, bool) {
+			t.Errorf("%s of %x is fetched", kind, id)
+			return "", false
+		}})
+	if err != nil || len(snap.Modules) != 1 || snap.Modules[0].Image == nil {
+		t.Fatalf("%v, %v", snap, err)
+	}
+}
