@@ -33,7 +33,10 @@ const maxDumps = 16
 func (s *Source) Mapped(file string) bool {
 	name, is := strings.CutPrefix(path.Base(file), "jit-")
 	number, dump := strings.CutSuffix(name, ".dump")
-	if _, err := strconv.ParseUint(number, 10, 32); !is || !dump || err != nil {
+	if !is || !dump {
+		return false
+	}
+	if _, err := strconv.ParseUint(number, 10, 32); err != nil {
 		return false
 	}
 	s.mu.Lock()
