@@ -18,6 +18,9 @@ const sought = window / 2
 type Cursor struct {
 	code Code
 	mode cpu.Mode
+	skip stepping.Skipper // the decoder, nil where it is none
+	text []byte           // that Skip reads, from the address lo on
+	lo   uint64
 	base uint64 // the address of buf[0]
 	size int    // so many instructions are decoded at a time
 	i, n int    // buf[:n] is decoded, buf[i] comes next
@@ -25,7 +28,10 @@ type Cursor struct {
 }
 
 // NewCursor returns a cursor that stands nowhere: Seek comes first.
-func NewCursor(c Code) Cursor { return Cursor{code: c, size: sought} }
+func NewCursor(c Code) Cursor {
+	skip, _ := c.Arch.Decoder.(stepping.Skipper)
+	return Cursor{code: c, skip: skip, size: sought}
+}
 
 // Seek goes to a place.
 func (c *Cursor) Seek(at Addr) {
@@ -59,13 +65,40 @@ func (c *Cursor) fetch(pc uint64) *cpu.Insn {
 	return &c.buf[0]
 }
 
+// Skip goes behind the idle instructions at pc, where the cursor stands, as far as they begin within limit and
+// stepping.SkipSpan bytes. They take n bytes, and starts has a bit for each of these where one begins. in is the
+// instruction behind them, as from Next; nil where they go on, or, with n 0, where no instruction is whole.
+func (c *Cursor) Skip(pc uint64, limit uint32, w *stepping.Watch) (starts uint64, n uint32, in *cpu.Insn) {
+	if c.skip != nil {
+		if pc-c.lo >= uint64(len(c.text)) {
+			c.text, c.lo = c.code.Img.Segments.Code(pc), pc
+		}
+		starts, n := c.skip.Skip(c.text[pc-c.lo:], uint(limit), pc, w, &c.buf[0])
+		if c.i, c.n = 0, 0; c.buf[0].Len != 0 {
+			return starts, uint32(n), &c.buf[0]
+		}
+		if n > 0 {
+			return starts, uint32(n), nil
+		}
+	}
+	for limit = min(limit, stepping.SkipSpan); n < limit; n += uint32(in.Len) {
+		if in = c.Next(pc + uint64(n)); in == nil || !w.Idle(in) {
+			return starts, n, in
+		}
+		starts |= 1 << n
+	}
+	return starts, n, nil
+}
+
 // maxPadding bounds the instructions of filler that are skipped at a time. Linkers align functions to at most a few
 // hundred bytes.
 const maxPadding = 512
 
 // SkipPadding goes to the first address from a place on that is not filler between functions.
 func (c *Cursor) SkipPadding(at Addr) uint64 {
-	c.Seek(at)
+	if c.Seek(at); c.skip != nil {
+		c.size = 1 // nobody asks for those behind: they are skipped
+	}
 	for range maxPadding {
 		in := c.Next(at.PC)
 		if in == nil || in.Flags&cpu.FlagPadding == 0 {

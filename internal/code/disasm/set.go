@@ -38,6 +38,16 @@ func (s *Offsets) Add(at uint32) {
 	s.bits[at/64] |= 1 << (at % 64)
 }
 
+// AddAll adds offsets from at on, by the bits of a word that is not 0.
+func (s *Offsets) AddAll(at uint32, word uint64) {
+	last := at + uint32(bits.Len64(word)) - 1
+	s.reach(last)
+	s.bits[at/64] |= word << (at % 64)
+	if last/64 != at/64 {
+		s.bits[last/64] |= word >> (64 - at%64)
+	}
+}
+
 // Remove takes an offset out of the set.
 func (s *Offsets) Remove(at uint32) {
 	if s.Has(at) {

@@ -48,6 +48,10 @@ func TestOffsets(t *testing.T) {
 	if s.Reset(); s.Has(60) || s.Without(3) != 3 || s.Span() != 0 {
 		t.Error("something is left")
 	}
+	if s.AddAll(60, 0b10_0001); !s.Has(60) || !s.Has(65) || s.Has(61) || s.Next(61) != 65 || s.Span() != 128 {
+		t.Error("60 and 65 were added")
+	}
+	s.Reset()
 	if s.Add(70); !s.Has(70) || s.Has(64) || s.Next(0) != 70 {
 		t.Error("a set that is used again does not hold what was added")
 	}

@@ -1,10 +1,12 @@
 package heights
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // follow visits instructions from an offset to where control does not go on, or comes to
@@ -54,25 +56,33 @@ func (p *pass) follow(at uint32) bool {
 // instruction and what stands in its delay slot: from is its offset, after is behind both. in is nil where there is no
 // code, or too much.
 func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, from, after uint32) {
-	for ; at < p.stop; at += uint32(in.Len) {
-		pc := p.extent.entry + uint64(at)
-		in = p.cursor.Next(pc)
+	w := p.record.watching(&p.interp)
+	for at < p.stop {
+		starts, n, in := p.cursor.Skip(p.extent.entry+uint64(at), p.stop-at, w)
+		p.insns += bits.OnesCount64(starts)
+		if n > 0 && p.insns <= maxInsns {
+			p.seen.AddAll(at, starts)
+			if at += n; in == nil {
+				continue
+			}
+		}
 		if p.insns++; in == nil || p.insns > maxInsns || in.Op == cpu.OpUnknown {
 			return nil, nil, at, 0
 		}
 		p.seen.Add(at)
-		if disasm.IsLiteral(in) {
-			p.literal(in)
-		}
-		if !p.interp.idle(&p.record.cur, in) {
+		if !disasm.IsLiteral(in) || !p.literal(in, w) {
 			return p.withSlot(in, at)
 		}
+		at += uint32(in.Len)
 	}
 	return nil, nil, at, 0
 }
 
 // withSlot completes what fetch has read.
 func (p *pass) withSlot(in *cpu.Insn, at uint32) (_, slot *cpu.Insn, from, after uint32) {
+	if in.Flags&cpu.FlagDelaySlot == 0 {
+		return in, nil, at, at + uint32(in.Len)
+	}
 	step := p.cursor.Step(in, p.extent.entry+uint64(at))
 	if step.Cut {
 		return nil, nil, at, 0
@@ -83,11 +93,12 @@ func (p *pass) withSlot(in *cpu.Insn, at uint32) (_, slot *cpu.Insn, from, after
 	return step.In, step.Slot, at, uint32(step.Next - p.extent.entry)
 }
 
-// literal notes a word of the function that an instruction loads: control never comes there.
-func (p *pass) literal(in *cpu.Insn) {
+// literal notes a word of the function that an instruction loads: control never comes there. idle: the load is.
+func (p *pass) literal(in *cpu.Insn, w *stepping.Watch) (idle bool) {
 	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.limit-p.extent.entry {
 		p.data.AddRange(uint32(at), uint32(at)+uint32(in.Size))
 	}
+	return in.WB == 0 && !w.Held.Has(in.Dst) && !w.Held.Has(in.Dst2)
 }
 
 // look ends a block at a place that was visited, to which another path comes, or where

@@ -11,7 +11,6 @@ type interp struct {
 	slotSize    int        // that of a saved register, in bytes
 	callerSaved cpu.RegSet // what a call clobbers
 	tracked     cpu.RegSet // what states tell of: the preserved registers, LR and SP
-	watched     cpu.RegSet // tracked, and PC: what an idle instruction does not write
 	unused      cpu.RegSet // what these hold on entry no function uses
 	// pointers are the registers that may hold pointers into the frame. refused: another
 	// preserved register would have been one.
@@ -23,7 +22,7 @@ func newInterp(c disasm.Code) interp {
 	a := c.Arch
 	tracked := a.Preserved.With(a.LR).With(a.SP)
 	return interp{arch: a, slotSize: a.RegSize, callerSaved: c.CallerSaved(),
-		tracked: tracked, watched: tracked.With(a.PC), unused: a.Preserved &^ a.Globals}
+		tracked: tracked, unused: a.Preserved &^ a.Globals}
 }
 
 // exec executes an instruction's effects other than a transfer of control. It reports false where

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // record writes down which state holds where. cur is the state before the instruction
@@ -15,15 +17,17 @@ type record struct {
 	last       uint32 // the number that cur had
 	rowed      uint32 // the number in the row that was written last
 	states     []state
-	rows       []Row      // by address
-	unstable   cpu.RegSet // pointers that different paths leave at different heights
-	makesFrame bool       // some state has SP elsewhere than on entry
+	rows       []Row          // by address
+	unstable   cpu.RegSet     // pointers that different paths leave at different heights
+	makesFrame bool           // some state has SP elsewhere than on entry
+	watch      stepping.Watch // in the state with the number watched
+	watched    uint32
 }
 
 // reset begins a record with cur as state 0.
 func (r *record) reset() {
 	r.rows, r.states = r.rows[:0], append(r.states[:0], r.cur)
-	r.changed, r.last, r.makesFrame = false, 0, false
+	r.changed, r.last, r.makesFrame, r.watched = false, 0, false, disasm.None
 }
 
 // resume makes a numbered state the one at hand.
@@ -43,10 +47,18 @@ func (r *record) meet(s *state) bool {
 
 // exec executes an instruction that does not transfer control.
 func (r *record) exec(m *interp, in *cpu.Insn) bool {
-	if m.idle(&r.cur, in) {
-		return true
+	var w stepping.Watch
+	m.watch(&w, &r.cur)
+	return w.Idle(in) || r.step(m, in)
+}
+
+// watching is what tells idle instructions in the state at hand, which has a number.
+func (r *record) watching(m *interp) *stepping.Watch {
+	if r.watched != r.last {
+		r.watched = r.last
+		m.watch(&r.watch, &r.cur)
 	}
-	return r.step(m, in)
+	return &r.watch
 }
 
 // step executes an instruction that is not idle and does not transfer control. A store that writes no address back can

@@ -1,27 +1,26 @@
 package heights
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"math"
 
-// idle tells whether an instruction can neither change what a state says nor transfer
-// control nor presume anything: most cannot.
-func (m *interp) idle(s *state, in *cpu.Insn) bool {
-	switch in.Op {
-	case cpu.OpNop:
-		return true
-	case cpu.OpClobber, cpu.OpSyscall:
-		return in.List&(s.kept|s.pointers) == 0
-	case cpu.OpLoad:
-		entry := s.kept & m.unused
-		return in.WB == 0 && !m.watched.Has(in.Dst) && !m.watched.Has(in.Dst2) && !entry.Has(in.Base) && !entry.Has(in.Index)
-	case cpu.OpStore:
-		entry := s.kept & m.unused
-		return in.WB == 0 && !(entry | s.pointers).Has(in.Base) && !entry.Has(in.Index)
-	case cpu.OpMove, cpu.OpAddImm:
-		return !m.watched.Has(in.Dst) && !(s.kept & m.unused).Has(in.Src)
-	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpShrImm, cpu.OpOr, cpu.OpCompareImm:
-		return !m.watched.Has(in.Dst)
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stepping"
+)
+
+// watch makes w tell idle instructions in a state: they can neither change what the state says nor transfer control nor
+// presume anything.
+func (m *interp) watch(w *stepping.Watch, s *state) {
+	sp := m.arch.SP
+	*w = stepping.Watch{Held: (s.kept | s.pointers).With(m.arch.PC), Pointers: s.pointers, Tracked: m.tracked, Unused: s.kept & m.unused, Stack: sp}
+	if s.saved == 0 {
+		return
 	}
-	return false
+	lo, hi := int32(math.MaxInt32), int32(math.MinInt32)
+	for set := s.saved; set != 0; set &= set - 1 {
+		at := s.slot[set.First()]
+		lo, hi = min(lo, at), max(hi, at)
+	}
+	w.SavedFrom, w.SavedTo = int64(lo)-int64(s.height[sp]), int64(hi)-int64(s.height[sp])+int64(m.slotSize)
 }
 
 // step executes an instruction that is not idle and does not transfer control.

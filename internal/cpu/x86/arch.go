@@ -63,7 +63,7 @@ func amd64() *cpu.Arch {
 			cpu.NetBSDRegs:      netBSDRegs64(),
 			cpu.FreeBSDRegs:     freeBSDRegs64(),
 		},
-		Decoder: decoder{long: true},
+		Decoder: &decoder{long: true},
 	}
 }
 
@@ -99,6 +99,6 @@ func i386() *cpu.Arch {
 			cpu.LinuxSwitch:     switched32(),
 			cpu.MinidumpContext: minidumpContext32(),
 		},
-		Decoder: decoder{},
+		Decoder: &decoder{},
 	}
 }

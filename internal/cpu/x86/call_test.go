@@ -62,7 +62,7 @@ func TestCallBeforeAgainstObjdump(t *testing.T) {
 		calls, both, wrong, early := 0, 0, 0, 0
 		for _, path := range binaries(t, a.Name) {
 			for _, s := range sections(t, path) {
-				d := a.Decoder.(decoder)
+				d := *a.Decoder.(*decoder)
 				sample := s.samples(1 << 15)[0]
 				disassemble(t, path, s, sample[0], sample[1], func(l line) {
 					tx := split(l.text)

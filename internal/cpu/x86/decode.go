@@ -51,8 +51,7 @@ func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n i
 		*o = noEffect
 		o.Len = uint8(length)
 		if !tells.tell(e, o, (pc+uint64(end))&in.mask) {
-			*o = noEffect
-			o.Op, o.Len = cpu.OpUnknown, 1
+			*o = undefinedInsn
 			end = at + 1
 		}
 		at = end
@@ -62,6 +61,13 @@ func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n i
 
 // noEffect is an instruction that changes nothing a stack cares about.
 var noEffect = cpu.Insn{
+	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
+	Base: cpu.NoReg, Index: cpu.NoReg,
+}
+
+// undefinedInsn is what an undefined opcode is told as.
+var undefinedInsn = cpu.Insn{
+	Op: cpu.OpUnknown, Len: 1,
 	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
 	Base: cpu.NoReg, Index: cpu.NoReg,
 }

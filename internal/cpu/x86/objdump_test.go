@@ -216,7 +216,7 @@ func TestAgainstObjdump(t *testing.T) {
 			for _, path := range binaries(t, a.Name) {
 				tally := &difftest.Tally{CPU: a.Name, File: path}
 				for _, s := range sections(t, path) {
-					d := &differ{t: t, a: a, d: a.Decoder.(decoder), s: s, tally: tally, counts: map[string]int{}}
+					d := &differ{t: t, a: a, d: *a.Decoder.(*decoder), s: s, tally: tally, counts: map[string]int{}}
 					for _, r := range s.samples(1 << 16) {
 						disassemble(t, path, s, r[0], r[1], d.check)
 					}
