@@ -23,6 +23,7 @@ package discover
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -56,7 +57,9 @@ type Entries struct {
 		lines     memo.Once[[]line]
 		holders   memo.Once[bool]
 		mentioned memo.Once[*mentionIndex]
+		declared  memo.Once[*[mostDeclared]keptDeclared] // by hash of the place
 	}
+	asked       atomic.Uint32 // how often Declared was
 	returns     memo.Table[disasm.Addr, []uint64]
 	subroutines memo.Table[disasm.Addr, []uint64] // by where the symbol begins
 }

@@ -3,6 +3,7 @@ package discover
 import (
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -12,6 +13,44 @@ import (
 // table, or in a gap of the table by .init_array and .fini_array. A function that an array names ends where the next begins, as far as
 // table and array tell. False where nothing says it.
 func (e *Entries) Declared(pc uint64) (start disasm.Addr, hi uint64, ok bool) {
+	if e.asked.Load() < fewAsked {
+		e.asked.Add(1)
+		return e.declaredAt(pc)
+	}
+	kept := &e.made.declared.Get(func() *[mostDeclared]keptDeclared { return new([mostDeclared]keptDeclared) })[(pc^pc>>8)%mostDeclared]
+	if kept.mu.TryLock() {
+		d := kept.declared
+		kept.mu.Unlock()
+		if d.known && d.pc == pc {
+			return d.start, d.hi, d.ok
+		}
+	}
+	start, hi, ok = e.declaredAt(pc)
+	if kept.mu.TryLock() {
+		kept.declared = declared{pc, hi, start, ok, true}
+		kept.mu.Unlock()
+	}
+	return start, hi, ok
+}
+
+// declared is what Declared said of a place, which known tells.
+type declared struct {
+	pc, hi    uint64
+	start     disasm.Addr
+	ok, known bool
+}
+
+// keptDeclared is a place in the memory of Declared, which nobody waits for.
+type keptDeclared struct {
+	mu sync.Mutex
+	declared
+}
+
+// mostDeclared is how many places are kept: an analysis asks of those around a function again and again. Of most images of a capture less
+// than fewAsked places are asked, and none is kept.
+const mostDeclared, fewAsked = 1 << 7, 1 << 6
+
+func (e *Entries) declaredAt(pc uint64) (start disasm.Addr, hi uint64, ok bool) {
 	lo, hi, mode, ok := e.code.Img.Symbols.FunctionAt(pc)
 	if ok || e.search() == nil {
 		return disasm.Addr{PC: lo, Mode: mode}, hi, ok
