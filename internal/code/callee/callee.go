@@ -88,7 +88,7 @@ func New(c disasm.Code, hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
 	f.calls.Bound, f.found.Bound = maxFunctions, maxFunctions
 	f.stubs.Bound, f.exports.Bound = maxStubs, maxStubs
 	f.got = sync.OnceValue(func() uint64 { return globalOffsetTable(c) })
-	f.searches.New = func() any { return &search{effects: f} }
+	f.searches.New = func() any { return newSearch(f) }
 	return f
 }
 
@@ -106,7 +106,7 @@ type answer struct {
 }
 
 // keptRecent is how many answers are found without a map: functions call the same ones as their neighbours.
-const keptRecent = 1 << 10
+const keptRecent = 1 << 12
 
 // Of is what a direct call of the function at a place does.
 func (f *Effects) Of(to disasm.Addr) Effect {
@@ -267,7 +267,9 @@ func (f *Effects) atDepth(to disasm.Addr, depth int) Effect {
 		return e
 	}
 	e, alone := f.find(to, depth)
-	m, _ = f.found.Find(key) // a function that calls itself has come by meanwhile
+	if !alone {
+		m, _ = f.found.Find(key) // a function that calls itself has come by meanwhile
+	}
 	m.add(e, depth, alone)
 	f.found.Keep(key, m)
 	return e
@@ -276,10 +278,11 @@ func (f *Effects) atDepth(to disasm.Addr, depth int) Effect {
 // find finds the effect of a function by its name, by its heights, or by a search; alone:
 // without asking about other functions.
 func (f *Effects) find(to disasm.Addr, depth int) (e Effect, alone bool) {
-	if f.namedNoReturn(to) {
+	slot, _ := f.StubSlot(to)
+	if f.namedNoReturn(to, slot) {
 		return never(), true
 	}
-	if own, ok := f.ownImport(to); ok {
+	if own, ok := f.ownImport(to, slot); ok {
 		to = own
 	}
 	if f.hasReturn != nil {

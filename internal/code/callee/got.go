@@ -71,11 +71,10 @@ func (f *Effects) startStub(st *absint.State) {
 }
 
 // ownImport is where the image itself has the function that the PLT stub at a place leads
-// to: libraries call what they export through their PLT. Another module may have the
-// function that runs, but that one takes the same arguments.
-func (f *Effects) ownImport(at disasm.Addr) (disasm.Addr, bool) {
-	slot, ok := f.StubSlot(at)
-	if !ok {
+// to, which jumps through slot: libraries call what they export through their PLT. Another module may have the
+// function that runs, but that one takes the same arguments. A slot of 0 is none.
+func (f *Effects) ownImport(at disasm.Addr, slot uint64) (disasm.Addr, bool) {
+	if slot == 0 {
 		return disasm.Addr{}, false
 	}
 	s, _, ok := f.code.Img.OwnImport(slot)

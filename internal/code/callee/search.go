@@ -1,6 +1,7 @@
 package callee
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -19,9 +20,17 @@ type search struct {
 	framed  bool // and one of these with something on the stack
 	todo    []path
 	calls   []call
-	asked   int         // of calls
-	seen    []uint64    // where blocks begin, some dozens at most
-	insns   [8]cpu.Insn // paths are short
+	asked   int      // of calls
+	seen    []uint64 // where blocks begin, some dozens at most
+	cursor  disasm.Cursor
+	watch   stepping.Watch // what is idle leaves a path as it is
+	stack   cpu.RegSet     // SP and PC
+}
+
+func newSearch(f *Effects) *search {
+	arch := f.code.Arch
+	return &search{effects: f, cursor: disasm.NewCursor(f.code), stack: cpu.SetOf(arch.SP, arch.PC),
+		watch: stepping.Watch{Pointers: cpu.SetOf(arch.SP), Tracked: ^cpu.RegSet(0), Stack: arch.SP}}
 }
 
 // maxSteps bounds the instructions of one search. A function for which they do not suffice is
@@ -107,14 +116,18 @@ func (s *search) unfound() Effect {
 // instruction above the entry tells how many bytes the function pops: a function too long for the
 // search has a return of its own, and so has a function that jumps away with a frame.
 func (s *search) firstReturn() Effect {
+	if !s.effects.pops {
+		return perhaps()
+	}
 	at := s.entry
-	for s.effects.pops && at.PC-s.entry.PC < maxLine {
-		n := s.effects.code.Decode(at, s.insns[:])
+	var insns [8]cpu.Insn
+	for at.PC-s.entry.PC < maxLine {
+		n := s.effects.code.Decode(at, insns[:])
 		if n == 0 {
 			break
 		}
-		for i := range s.insns[:n] {
-			in := &s.insns[i]
+		for i := range insns[:n] {
+			in := &insns[i]
 			if in.Op == cpu.OpReturn && in.Flags&cpu.FlagException == 0 {
 				return Returning(in)
 			}
@@ -130,12 +143,18 @@ func (s *search) follow(p path) (e Effect, ok bool) {
 	if !s.visit(p.at.PC) {
 		return never(), false
 	}
-	for {
-		n := s.effects.code.Decode(p.at, s.insns[:])
-		if n == 0 {
+	for s.cursor.Seek(p.at); ; {
+		s.watch.Held = s.stack.With(p.copied)
+		starts, n, in := s.cursor.Skip(p.at.PC, stepping.SkipSpan, &s.watch)
+		p.at.PC += uint64(n)
+		s.budget -= bits.OnesCount64(starts)
+		switch {
+		case in == nil && n == 0:
 			return perhaps(), true
+		case in == nil:
+			continue
 		}
-		switch e, o := s.walk(&p, n); o {
+		switch e, o := s.walk(&p, s.cursor.Step(in, p.at.PC)); o {
 		case ends:
 			return never(), false
 		case settles:
@@ -153,39 +172,29 @@ func (s *search) visit(pc uint64) bool {
 	return true
 }
 
-// walk moves a path through the first n instructions of s.insns, which stand there. It
-// stops in front of the last where that has a delay slot, which must be at hand.
-func (s *search) walk(p *path, n int) (Effect, outcome) {
-	for i := 0; i < n; i++ {
-		step := stepping.StepOf(s.insns[i:n], p.at.PC)
-		if step.Cut && i > 0 {
-			break
-		}
-		in := step.In
-		if s.budget--; s.budget < 0 {
-			return s.firstReturn(), settles
-		}
-		p.foreign, p.copied = s.leavesStack(in, p), s.copiedBehind(in, p.copied)
-		if s.effects.pops {
-			p.pushed = s.pushedBehind(in, p.pushed)
-		}
-		next := *p
-		next.at.PC += uint64(in.Len)
-		behind := next
-		behind.at.PC = step.Next
-		switch e, o := s.step(in, behind); o {
-		case ends, settles:
-			return e, o
-		case forks:
-			if !s.visit(behind.at.PC) {
-				return never(), ends
-			}
-			if behind != next {
-				i++
-			}
-			next = behind
-		}
-		*p = next
+// walk moves a path through a step.
+func (s *search) walk(p *path, step stepping.Step) (Effect, outcome) {
+	in := step.In
+	if s.budget--; s.budget < 0 {
+		return s.firstReturn(), settles
 	}
-	return never(), goesOn
+	p.foreign, p.copied = s.leavesStack(in, p), s.copiedBehind(in, p.copied)
+	if s.effects.pops {
+		p.pushed = s.pushedBehind(in, p.pushed)
+	}
+	next := *p
+	next.at.PC += uint64(in.Len)
+	behind := next
+	behind.at.PC = step.Next
+	e, o := s.step(in, behind)
+	switch {
+	case o == forks && !s.visit(behind.at.PC):
+		return never(), ends
+	case o == forks:
+		next = behind
+	case behind != next:
+		s.cursor.Seek(next.at)
+	}
+	*p = next
+	return e, o
 }

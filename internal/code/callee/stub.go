@@ -11,8 +11,8 @@ import (
 )
 
 // namedNoReturn tells whether the function at a place is known by name as one that never
-// returns: its own, or that of the import that the place is the PLT stub of.
-func (f *Effects) namedNoReturn(to disasm.Addr) bool {
+// returns: its own, or that of the import that the place is the PLT stub of, which jumps through slot.
+func (f *Effects) namedNoReturn(to disasm.Addr, slot uint64) bool {
 	s, ok := f.code.Img.Symbols.At(to.PC)
 	if ok && s.Addr == to.PC && nameNeverReturns(s.Name, true) {
 		return true
@@ -20,8 +20,7 @@ func (f *Effects) namedNoReturn(to disasm.Addr) bool {
 	if f.importNeverReturns(to.PC) { // a lazy binding stub of MIPS
 		return true
 	}
-	slot, ok := f.StubSlot(to)
-	return ok && f.importNeverReturns(slot)
+	return slot != 0 && f.importNeverReturns(slot)
 }
 
 // importNeverReturns tells whether what the dynamic linker stores at an image address is a
@@ -131,7 +130,7 @@ func (f *Effects) BindsLazily(at disasm.Addr) bool {
 func (f *Effects) slotOf(at disasm.Addr) uint64 {
 	var buf [maxStub]cpu.Insn
 	stub := stubAt(f.code, at, &buf)
-	if stub == nil { // as nearly everywhere
+	if stub == nil {
 		return 0
 	}
 	var st absint.State
@@ -146,6 +145,9 @@ const maxStub = 6
 
 // stubAt are the instructions of the PLT stub at a place, up to and including its indirect jump; nil where no stub stands.
 func stubAt(c disasm.Code, at disasm.Addr, buf *[maxStub]cpu.Insn) []cpu.Insn {
+	if n := c.Decode(at, buf[:1]); n == 0 || !inStub(&buf[0], c.Arch) { // as nearly everywhere
+		return nil
+	}
 	n := stubEnd(buf[:c.Decode(at, buf[:])], c.Arch)
 	if n == 0 {
 		return nil
@@ -183,25 +185,28 @@ func stubSlot(m *absint.Interp, st *absint.State, stub []cpu.Insn, pc uint64) ui
 func stubEnd(insns []cpu.Insn, arch *cpu.Arch) int {
 	for i := range insns {
 		in := &insns[i]
-		if in.Flags&(cpu.FlagConditional|cpu.FlagTable) != 0 || in.Dst == arch.SP {
+		switch {
+		case !inStub(in, arch):
 			return 0
-		}
-		switch in.Op {
-		case cpu.OpJump:
-			if in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0 {
-				return 0
-			}
+		case in.Op == cpu.OpJump, in.Op == cpu.OpLoad && in.Dst == arch.PC:
 			return i + 1
-		case cpu.OpLoad:
-			if in.Dst == arch.PC {
-				return i + 1
-			}
-		case cpu.OpNop, cpu.OpConst, cpu.OpInsert, cpu.OpMove, cpu.OpAdd, cpu.OpAddImm:
-		default:
-			return 0
 		}
 	}
 	return 0
+}
+
+// inStub tells whether stubs have such an instruction.
+func inStub(in *cpu.Insn, arch *cpu.Arch) bool {
+	if in.Flags&(cpu.FlagConditional|cpu.FlagTable) != 0 || in.Dst == arch.SP {
+		return false
+	}
+	switch in.Op {
+	case cpu.OpJump:
+		return in.Src != cpu.NoReg || in.Flags&cpu.FlagMemory != 0
+	case cpu.OpLoad, cpu.OpNop, cpu.OpConst, cpu.OpInsert, cpu.OpMove, cpu.OpAdd, cpu.OpAddImm:
+		return true
+	}
+	return false
 }
 
 // exported is the question what a library exports for a word. The memory of the answer
