@@ -95,3 +95,6 @@ func (t *Table) RangeBehind(pc uint64) int {
 func (t *Table) SlotOf(f *SavedRegs, r cpu.Reg) int64 {
 	return int64(t.slots[int(f.firstSlot)+(f.Saved&(1<<r-1)).Len()])
 }
+
+// Slots are the heights of the slots of f.Saved, by number of register.
+func (t *Table) Slots(f *SavedRegs) []int32 { return t.slots[f.firstSlot:][:f.Saved.Len()] }

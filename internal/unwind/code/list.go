@@ -10,9 +10,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/heights"
-	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/packed"
-	"github.com/backsight/backsight/internal/stackwalk"
 )
 
 // Rows calls yield for the code of an image that stack-height analysis covers: from lo up
@@ -139,12 +137,13 @@ func (l *lister) chunks() []chan listed {
 // listing lists rows on one core.
 type listing struct {
 	*lister
-	heights *heights.Tables // of this goroutine
-	chunk   span
-	rows    []listedRow
-	rest    []span // of the bytes at hand, those without a row
-	next    []span
-	rules   tableRules
+	heights  *heights.Tables // of this goroutine
+	chunk    span
+	rows     []listedRow
+	unsorted bool
+	rest     []span // of the bytes at hand, those without a row
+	next     []span
+	rules    tableRules
 }
 
 // span is lo ≤ address < hi.
@@ -172,6 +171,7 @@ func (w *listing) chunkOf(i, n int) (done listed) {
 // list lists the rows behind the entries from i up to n.
 func (w *listing) list(i, n int) []listedRow {
 	w.rows = make([]listedRow, 0, cap(w.rows)) // chunks are alike
+	w.unsorted = false
 	w.chunk.lo, w.chunk.hi = w.at(i).PC, w.at(n-1).PC
 	w.heights.Clear()
 	for ; i < n; i++ {
@@ -188,7 +188,9 @@ func (w *listing) list(i, n int) []listedRow {
 			w.between(lo, hi)
 		}
 	}
-	slices.SortFunc(w.rows, func(a, b listedRow) int { return cmp.Compare(a.lo, b.lo) })
+	if w.unsorted {
+		slices.SortFunc(w.rows, func(a, b listedRow) int { return cmp.Compare(a.lo, b.lo) })
+	}
 	return w.rows
 }
 
@@ -266,40 +268,13 @@ func (w *listing) add(t *heights.Table, frame uint32, of span, mode cpu.Mode) {
 	if !ok {
 		return
 	}
-	if n := len(w.rows); n > 0 && w.rows[n-1].hi == of.lo && w.rows[n-1].rule == rule {
-		w.rows[n-1].hi = of.hi
-		return
+	if n := len(w.rows); n > 0 {
+		last := &w.rows[n-1]
+		if last.hi == of.lo && last.rule == rule {
+			last.hi = of.hi
+			return
+		}
+		w.unsorted = w.unsorted || of.lo < last.lo
 	}
 	w.rows = append(w.rows, listedRow{of.lo, of.hi, mode, rule})
-}
-
-// tableRules are the rules of the frames of one table, packed when they are asked for.
-type tableRules struct {
-	arch  *cpu.Arch
-	table *heights.Table
-	rows  []packedRule
-	rule  stackwalk.Rule // scratch
-}
-
-// packedRule is the rule of a frame of a table. has: the frame has a rule. known: row and has are
-// filled in.
-type packedRule struct {
-	row        packed.Row
-	known, has bool
-}
-
-// of is the row of a table's frame; false where the frame has no rule.
-func (r *tableRules) of(t *heights.Table, frame uint32) (packed.Row, bool) {
-	if r.table != t {
-		r.table, r.rows = t, append(r.rows[:0], make([]packedRule, len(t.Frames))...)
-	}
-	p := &r.rows[frame]
-	if !p.known {
-		p.known = true
-		p.row = packed.Row{Flags: rules.HeightFlags, Start: t.Entry}
-		if p.has = rules.FromHeights(t, &t.Frames[frame], r.arch, &r.rule); p.has {
-			p.row.Rule, p.row.Packs = packed.Of(r.arch, &r.rule)
-		}
-	}
-	return p.row, p.has
 }
