@@ -238,6 +238,13 @@ func Read(b *[Size]byte) Rule {
 	}
 }
 
+// Hash mixes p's bits, the uppermost best.
+func (p *Rule) Hash() uint64 {
+	const factor = 0x9e37_79b9_7f4a_7c15 // 2⁶⁴/φ
+	h := uint64(uint32(p.off)) | uint64(p.base)<<32 | uint64(p.form)<<40 | uint64(p.saved)<<48
+	return (h*factor ^ p.slots) * factor
+}
+
 // nibbles are those of all values, the first in the lowest bits.
 func (p *Rule) nibbles() uint64 {
 	return p.slots&(1<<anchorBits-1) | uint64(p.form>>4)<<anchorBits

@@ -81,13 +81,18 @@ type entry struct {
 	flags  stackwalk.RuleFlags
 }
 
+// numbered is an entry and its number.
+type numbered struct {
+	entry
+	n uint32
+}
+
 type builder struct {
 	img     *image.Image
 	method  unwind.Method
 	rules   []entry
 	numbers map[entry]uint32
-	last    entry // and its number: rows often repeat
-	lastNo  uint32
+	recent  [256]numbered // by hash: rows often repeat
 	runs    []run
 	end     uint64
 	start   uint64 // of the function at hand, as its table states it
@@ -134,8 +139,9 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 	if mode != unmoded {
 		e.mode = uint8(mode)&1 + 1
 	}
-	if e == b.last && len(b.rules) > 0 {
-		return b.lastNo
+	recent := &b.recent[e.rule.Hash()>>56]
+	if recent.entry == e && len(b.rules) > 0 {
+		return recent.n
 	}
 	n, ok := b.numbers[e]
 	if !ok {
@@ -143,7 +149,7 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 		b.numbers[e] = n
 		b.rules = append(b.rules, e)
 	}
-	b.last, b.lastNo = e, n
+	*recent = numbered{e, n}
 	return n
 }
 
