@@ -70,18 +70,25 @@ func (g *graph) findExits() {
 }
 
 // spread carries exits against the direction of control. Blocks are visited by address
-// and most jumps go forward, so that two rounds suffice for most functions.
+// and most jumps go forward, so that one round suffices where all blocks lead to an exit, and two for most functions.
 func (g *graph) spread() {
 	for again := true; again; {
+		left := false
 		again = false
 		for i := len(g.blocks) - 1; i >= 0; i-- {
 			b := &g.blocks[i]
-			if b.flags&exits == 0 && (b.flags&leaves != 0 || g.exiting.Has(b.next) || g.exiting.Has(b.taken)) {
-				b.flags |= exits
-				g.exiting.AddRange(b.start, b.end)
-				again = true
+			if b.flags&exits != 0 {
+				continue
 			}
+			if b.flags&leaves == 0 && !g.exiting.Has(b.next) && !g.exiting.Has(b.taken) {
+				left = true
+				continue
+			}
+			b.flags |= exits
+			g.exiting.AddRange(b.start, b.end)
+			again = true
 		}
+		again = again && left
 	}
 }
 
