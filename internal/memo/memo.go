@@ -118,8 +118,9 @@ func (t *Table[K, V]) finish(k K, w *work[V], find func() V) V {
 	return w.value
 }
 
-// Len is how many entries the table holds; a key of both generations counts twice.
-func (t *Table[K, V]) Len() int {
+// Entries is how many there are; a key of both generations counts twice. A method of the name Len would be linked for each kind of
+// table, asked for or not, for sort.Interface has one.
+func (t *Table[K, V]) Entries() int {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.young) + len(t.old)

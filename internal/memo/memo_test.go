@@ -16,14 +16,14 @@ func TestBound(t *testing.T) {
 		if v, ok := m.Find(0); !ok || v != "asked for" {
 			t.Fatalf("after %d others: %q, %v", i, v, ok)
 		}
-		if m.Len() > 8 {
-			t.Fatalf("%d entries with a bound of 4", m.Len())
+		if m.Entries() > 8 {
+			t.Fatalf("%d entries with a bound of 4", m.Entries())
 		}
 	}
 	if _, ok := m.Find(1); ok {
 		t.Error("an entry that nobody asked for is still there")
 	}
-	if m.Clear(); m.Len() != 0 {
+	if m.Clear(); m.Entries() != 0 {
 		t.Error("entries after Clear")
 	}
 }
@@ -112,7 +112,7 @@ func TestWeight(t *testing.T) {
 	for i := range 50 {
 		m.Keep(i, make([]byte, 40))
 	}
-	if n := m.Len(); n > 6 {
+	if n := m.Entries(); n > 6 {
 		t.Errorf("%d values of weight 40 with a bound of 100", n)
 	}
 	m.Keep(100, make([]byte, 1000))

@@ -60,7 +60,7 @@ func TestForkAnalysesCalleesFirst(t *testing.T) {
 		t.Errorf("g is known: %t, %+v", known, e)
 	}
 	l.check(t, f, fork.Of(at(0x1010)))
-	if fork.Clear(); fork.memo.Len() != 0 {
+	if fork.Clear(); fork.memo.Entries() != 0 {
 		t.Error("tables are left")
 	}
 }
