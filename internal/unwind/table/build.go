@@ -81,7 +81,7 @@ type entry struct {
 	flags  stackwalk.RuleFlags
 }
 
-// numbered is an entry and its number.
+// numbered is an entry and one more than its number; 0: there is none.
 type numbered struct {
 	entry
 	n uint32
@@ -140,8 +140,8 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 		e.mode = uint8(mode)&1 + 1
 	}
 	recent := &b.recent[e.rule.Hash()>>56]
-	if recent.entry == e && len(b.rules) > 0 {
-		return recent.n
+	if recent.n > 0 && recent.entry == e {
+		return recent.n - 1
 	}
 	n, ok := b.numbers[e]
 	if !ok {
@@ -149,7 +149,7 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 		b.numbers[e] = n
 		b.rules = append(b.rules, e)
 	}
-	*recent = numbered{e, n}
+	*recent = numbered{e, n + 1}
 	return n
 }
 
