@@ -18,7 +18,6 @@ type symtab struct {
 	str  []byte
 	// versions are those of the symbols of .dynsym; nil where they have none.
 	versions []byte
-	dynamic  bool // .dynsym
 	// exports: the file has no other table, and this one names what it exports.
 	exports bool
 	hash    gnuHash // of .dynsym
