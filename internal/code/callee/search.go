@@ -147,7 +147,9 @@ func (s *search) follow(p path) (e Effect, ok bool) {
 		s.watch.Held = s.stack.With(p.copied)
 		starts, n, in := s.cursor.Skip(p.at.PC, stepping.SkipSpan, &s.watch)
 		p.at.PC += uint64(n)
-		s.budget -= bits.OnesCount64(starts)
+		if s.budget -= bits.OnesCount64(starts); s.budget < 0 {
+			return s.firstReturn(), true
+		}
 		switch {
 		case in == nil && n == 0:
 			return perhaps(), true
