@@ -218,8 +218,10 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 func (s *stream) file(p *process, name string, id []byte) *image.Image {
 	ref := input.BinaryRef{Name: name, BuildID: id, Arch: s.rec.arch, AnyABI: true, Absolute: true}
 	img, issues := s.find(p, ref)
-	if kept := s.kept(id, "elf"); img == nil && kept != "" {
-		img, issues = s.env.Files.Use(kept, ref)
+	if img == nil {
+		if kept := s.kept(id, "elf"); kept != "" {
+			img, issues = s.env.Files.Use(kept, ref)
+		}
 	}
 	s.note(issues)
 	if img != nil && img.Entry != 0 && strings.HasPrefix(path.Base(name), jitted) {
