@@ -20,7 +20,8 @@ import (
 // as a distance in its frame. What is read is checked: g lies on its m, SP on g's stack. The return address there must
 // follow a call, like any other.
 //
-// mcall leads nowhere, and ends the stack (Source.Rule): the goroutine that called has been put aside, and may run on another thread.
+// mcall puts the goroutine aside that called, which may then run on another thread, while the thread runs others: the stack ends
+// (Source.Rule). Until then the goroutine is the thread's, and g.sched has its caller: mcall itself runs, or its frame still has that g.
 //
 // Specifications: runtime/asm_*.s; runtime2.go, types g, m and gobuf; traceback.go, unwinder.resolveInternal.
 type Stacks struct{}
@@ -191,6 +192,9 @@ func (t thread) left(name string, height uint64, exact bool) (l left, ok bool) {
 	case name == "runtime.morestack":
 		g, ok := t.current()
 		return left{g.sp, g.pc, g.addr}, ok
+	case name == "runtime.mcall":
+		g, ok := t.current()
+		return left{g.sp, g.pc, g.addr}, ok && (exact || t.mcalled(g.addr))
 	case name == "runtime.systemstack":
 		var curg goroutine
 		curg, ok = t.current()
@@ -240,6 +244,13 @@ func (t thread) current() (g goroutine, ok bool) {
 		}
 	}
 	return g, false
+}
+
+// mcalled tells whether mcall's frame has the goroutine that called: mcall puts that below the function which it calls. What a thread
+// takes on next has called something before, too, but not this mcall. AArch64's passes g in a register only (runtime/asm_arm64.s).
+func (t thread) mcalled(g uint64) bool {
+	frame, ok := t.regs.Lookup(t.snap.Arch.SP)
+	return ok && t.name != "aarch64" && t.word(frame, t.fixed) == g
 }
 
 // maxSaved is how many words asmcgocall's frame has on the thread's stack at most.

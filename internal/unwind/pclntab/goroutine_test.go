@@ -111,6 +111,11 @@ func TestSystemstack(t *testing.T) {
 
 // step asks for the caller of systemstack, of a thread with the runtime's memory.
 func (s *systemstack) step(memory map[uint64]uint64) (out stackwalk.Caller, v unwind.Verdict) {
+	return s.stepFrom(memory, false)
+}
+
+// stepFrom asks for the caller of a function that has called another, or that runs itself.
+func (s *systemstack) stepFrom(memory map[uint64]uint64, runs bool) (out stackwalk.Caller, v unwind.Verdict) {
 	a := s.img.Arch
 	var placed []synth.Placed
 	for addr, v := range memory {
@@ -121,7 +126,7 @@ func (s *systemstack) step(memory map[uint64]uint64) (out stackwalk.Caller, v un
 	regs := new(cpu.Registers)
 	regs.Set(a.PC, s.inside)
 	regs.Set(a.SP, ownAt+0x900)
-	state := captured.State(synth.Capture(a, []*target.Module{m}, placed...), regs, false)
+	state := captured.State(synth.Capture(a, []*target.Module{m}, placed...), regs, runs)
 	if g := machineOf(a).g; g != cpu.NoReg {
 		regs.Set(g, g0At)
 	} else { // thread-local storage has g
@@ -243,6 +248,43 @@ func TestMcall(t *testing.T) {
 			q := stackwalk.Query{Image: img, Arch: img.Arch, PC: pc}
 			if got := (Source{}).Rule(&q, new(stackwalk.Rule)); got != want {
 				t.Errorf("%s: %#x: verdict %v, want %v", img.Arch, pc, got, want)
+			}
+		}
+	}
+}
+
+// TestMcallCaller: until the thread has put the goroutine aside that called mcall, the goroutine's frame is the caller.
+func TestMcallCaller(t *testing.T) {
+	for _, processor := range []string{"", "arm", "386", "arm64"} {
+		img := build(t, processor)
+		a, s := img.Arch, find(t, img, "runtime.mcall")
+		word, pc := uint64(a.AddrSize), s.caller(t)
+		slot := ownAt + 0x900 + uint64(machineOf(a).fixed)*word
+		memory := map[uint64]uint64{
+			gAt: stackAt, gAt + word: stackHi, gAt + 6*word: mAt, gAt + 7*word: sched, gAt + 8*word: pc,
+			g0At: ownAt, g0At + word: ownHi, g0At + 6*word: mAt,
+			mAt: g0At, mAt + 24*word: gAt,
+			slot: gAt,
+		}
+		for _, c := range []struct {
+			what    string
+			inMcall bool
+			lie     [2]uint64
+			want    unwind.Verdict
+		}{
+			{"the scheduler runs", false, [2]uint64{}, unwind.Found},
+			{"another goroutine called", false, [2]uint64{slot, gAt + 8}, unwind.NotCovered},
+			{"mcall itself runs", true, [2]uint64{slot, gAt + 8}, unwind.Found},
+			{"the thread runs none", true, [2]uint64{mAt + 24*word, 0}, unwind.NotCovered},
+		} {
+			if a.Name == "aarch64" && !c.inMcall {
+				c.want = unwind.NotCovered
+			}
+			told := maps.Clone(memory)
+			told[c.lie[0]] = c.lie[1]
+			out, v := s.stepFrom(told, c.inMcall)
+			if got, _ := out.Regs.Lookup(a.PC); v != c.want || v == unwind.Found && (got != pc || out.CFA != sched) {
+				t.Errorf("%s: %s: %s, pc %#x, CFA %#x; want %s, pc %#x, CFA %#x", a, c.what, v, got, out.CFA, c.want, pc, uint64(sched))
 			}
 		}
 	}
