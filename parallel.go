@@ -56,6 +56,14 @@ func (l *walkers) put(w *stackwalk.Walker) {
 	}
 }
 
+// forget drops the idle walkers, and what all have learned.
+func (l *walkers) forget() {
+	l.mu.Lock()
+	l.idle = nil
+	l.mu.Unlock()
+	l.opt.Shared.Forget()
+}
+
 // threadsEach is how many threads are worth a goroutine of their own: unwinding
 // four takes some 50 µs.
 const threadsEach = 4
@@ -78,7 +86,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 		}
 		r := round{snap: snap, allowance: allowance, first: first, out: out[first:min(first+batch, len(out))], spent: spent}
 		err = u.walkRound(ctx, &r)
-		if walked := first + len(r.out); snap.Forget != nil && (walked%forgetEvery == 0 || walked == len(out) && walked > batch) {
+		if walked := first + len(r.out); snap.Forget != nil && (walked%forgetEvery == 0 || walked == len(out) && (walked > batch || snap.Sampled)) {
 			snap.Forget()
 		}
 	}
@@ -92,7 +100,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 
 // forgetImagesEvery is after how many samples of a profile the pages of its binaries are given back: each sample interrupts code where
 // none did before, and what says how to unwind there takes 64 kB.
-const forgetImagesEvery = 512
+const forgetImagesEvery = 256
 
 // forget gives back the pages of the binaries of a profile's snapshot, of which n samples were walked, when it is time.
 func (u *Unwinder) forget(snap *target.Snapshot, n int) {

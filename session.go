@@ -125,6 +125,9 @@ func (s *Session) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Back
 	return s.unwinder.Backtraces(ctx, snap)
 }
 
+// Forget drops what backtraces have taught about binaries: see Unwinder.Forget.
+func (s *Session) Forget() { s.unwinder.Forget() }
+
 // Named names the frames of Backtraces, or of some of them: who counts stacks names each place once.
 func (s *Session) Named(ctx context.Context, snap *target.Snapshot, traces []Backtrace) *report.Report {
 	return Report(ctx, snap, traces, s.config.Names)

@@ -68,6 +68,13 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	return u, nil
 }
 
+// Forget drops what walks have learned of images that are open. It is of use between the walks of a large recording and what needs the
+// memory next; walks that follow learn the same anew.
+func (u *Unwinder) Forget() {
+	u.idle.forget()
+	u.sampling.forget()
+}
+
 // Backtrace is one thread's call chain, innermost frame first, and why it ended.
 type Backtrace struct {
 	Thread *target.Thread

@@ -68,7 +68,7 @@ func result(ctx context.Context, code <-chan int, patience time.Duration) int {
 // megabytes is not searched all the time, and what is kept of a hostile binary does not cost
 // twice its size.
 const (
-	roomForGarbage = 12 << 20
+	roomForGarbage = 8 << 20
 	leastPercent   = 33
 	mostPercent    = 400 // of 4 MB, which the runtime takes the smallest heap for
 )

@@ -121,7 +121,7 @@ func (s *session) captures(ctx context.Context, captures [][]string) error {
 		}
 		c := begun[i]
 		begun[i] = nil
-		err := s.finish(ctx, c)
+		err := s.finish(ctx, c, i == len(captures)-1)
 		var f *failure
 		switch {
 		case errors.As(err, &f): // nothing more can be written, or the user does not want it
@@ -194,8 +194,9 @@ func (s *session) failed(path string, err error) error {
 	return cmp.Or(err, s.out.flush())
 }
 
-// finish writes the backtraces of a capture that was begun. An interruption does not wait for one that is slow to open.
-func (s *session) finish(ctx context.Context, c *capture) error {
+// finish writes the backtraces of a capture that was begun. An interruption does not wait for one that is slow to open. last: no walk
+// follows, and what walks have learned need not take memory while places are named.
+func (s *session) finish(ctx context.Context, c *capture, last bool) error {
 	select {
 	case <-c.opened:
 	case <-ctx.Done():
@@ -214,6 +215,9 @@ func (s *session) finish(ctx context.Context, c *capture) error {
 		return err // a worker may still read the capture: it stays open
 	}
 	if s.out.stacks != nil {
+		if last {
+			s.lib.Forget()
+		}
 		if err := s.out.stacks.Name(ctx, s.names); err != nil {
 			s.progress.warn("names: " + err.Error())
 		}

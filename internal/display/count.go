@@ -33,10 +33,10 @@ func (s *Stacks) Count(snap *target.Snapshot, stacks ...[]uint32) {
 func (s *Stacks) events() (names []string) {
 	for _, end := range s.tree.ends {
 		at := end
-		for s.tree.calls[at].above != topCall {
-			at = s.tree.calls[at].above
+		for s.tree.calls.list[at].above != topCall {
+			at = s.tree.calls.list[at].above
 		}
-		if e := s.origins.list[s.tree.calls[at].what].event; e != "" && !slices.Contains(names, e) {
+		if e := s.origins.list[s.tree.calls.list[at].what].event; e != "" && !slices.Contains(names, e) {
 			names = append(names, e)
 		}
 	}
@@ -59,23 +59,17 @@ func (s *Stacks) outermost(number uint32, several bool) (names []string) {
 // callTree are stacks that were counted, outermost call first. Stacks share the calls in which they begin alike, so that memory is
 // taken for what differs: of a recording's stacks, mostly the innermost three calls.
 type callTree struct {
-	calls []treeCall
-	known map[call]uint32 // their places
-	ends  []uint32        // the calls with which stacks end, in the order in which they came
-	last  []lastCall      // of the stack that came last
+	calls  numbered[call]
+	counts []uint32   // of calls: how many stacks end with each; those behind have none
+	ends   []uint32   // the calls with which stacks end, in the order in which they came
+	last   []lastCall // of the stack that came last
 }
 
-// treeCall is a call, and how many stacks end with it.
-type treeCall struct {
-	call
-	count uint32
-}
-
-// call is a number of what is called, and the place of the call that it is below, or topCall.
+// call is a number of what is called, and that of the call that it is below, or topCall.
 type call struct{ above, what uint32 }
 
-// lastCall is a call of the stack that came last: what is called, and its place.
-type lastCall struct{ what, place uint32 }
+// lastCall is a call of the stack that came last: what is called, and the call's number.
+type lastCall struct{ what, number uint32 }
 
 // topCall is above the outermost calls.
 const topCall = ^uint32(0)
@@ -90,33 +84,22 @@ func (t *callTree) end(program uint32, frames []uint32) (at uint32) {
 			what = frames[len(frames)-depth]
 		}
 		if alike = alike && depth < len(t.last) && t.last[depth].what == what; !alike {
-			t.last = append(t.last[:depth], lastCall{what, t.place(call{at, what})})
+			t.last = append(t.last[:depth], lastCall{what, t.calls.number(call{at, what})})
 		}
-		at = t.last[depth].place
+		at = t.last[depth].number
 	}
 	return at
 }
 
-// place returns the place of a call, which was there or is new.
-func (t *callTree) place(c call) uint32 {
-	n, ok := t.known[c]
-	if !ok {
-		if t.known == nil {
-			t.known = map[call]uint32{}
-		}
-		n = uint32(len(t.calls))
-		t.calls, t.known[c] = append(t.calls, treeCall{call: c}), n
-	}
-	return n
-}
-
 // count counts stacks that end with a call.
 func (t *callTree) count(end, n uint32) {
-	at := &t.calls[end].count
-	if *at == 0 {
+	if more := int(end) + 1 - len(t.counts); more > 0 {
+		t.counts = append(t.counts, make([]uint32, more)...)
+	}
+	if t.counts[end] == 0 {
 		t.ends = append(t.ends, end)
 	}
-	*at += n
+	t.counts[end] += n
 }
 
 // stacks are the different stacks, in the order in which they came: what is called, outermost first, and how many there are.
@@ -125,11 +108,11 @@ func (t *callTree) stacks() iter.Seq2[[]uint32, int] {
 		var stack []uint32
 		for _, end := range t.ends {
 			stack = stack[:0]
-			for n := end; n != topCall; n = t.calls[n].above {
-				stack = append(stack, t.calls[n].what)
+			for n := end; n != topCall; n = t.calls.list[n].above {
+				stack = append(stack, t.calls.list[n].what)
 			}
 			slices.Reverse(stack)
-			if !yield(stack, int(t.calls[end].count)) {
+			if !yield(stack, int(t.counts[end])) {
 				return
 			}
 		}
@@ -145,10 +128,9 @@ func (s *Stacks) byText() *callTree {
 func mergedBy[K comparable](s *Stacks, common func(frame uint32) K) *callTree {
 	first, alike := map[K]uint32{}, make([]uint32, len(s.frames)+1)
 	t := &s.tree
-	merged := callTree{calls: make([]treeCall, 0, len(t.calls)), known: make(map[call]uint32, len(t.calls))}
-	places := make([]uint32, len(t.calls)) // in merged
-	for i := range t.calls {
-		c := t.calls[i].call
+	var merged callTree
+	numbers := make([]uint32, len(t.calls.list)) // in merged
+	for i, c := range t.calls.list {
 		if c.above != topCall {
 			if alike[c.what] == 0 {
 				k := common(c.what)
@@ -157,12 +139,12 @@ func mergedBy[K comparable](s *Stacks, common func(frame uint32) K) *callTree {
 				}
 				alike[c.what] = first[k]
 			}
-			c = call{places[c.above], alike[c.what]}
+			c = call{numbers[c.above], alike[c.what]}
 		}
-		places[i] = merged.place(c)
+		numbers[i] = merged.calls.number(c)
 	}
 	for _, end := range t.ends {
-		merged.count(places[end], t.calls[end].count)
+		merged.count(numbers[end], t.counts[end])
 	}
 	return &merged
 }

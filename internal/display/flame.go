@@ -40,12 +40,12 @@ func appendFlameTail(dst []byte) []byte {
 	return typeset.AppendMarkup(typeset.AppendMarkup(dst, typeset.PageFile("flame.js")), "</script>\n</body>\n</html>\n")
 }
 
-// flame is a graph: the tree of names, of programs, functions and inlined functions. A call's count is that of the stacks which have the
-// call, once all were added.
+// flame is a graph: the tree of names, of programs, functions and inlined functions.
 type flame struct {
-	tree    callTree
+	calls   numbered[call]
 	names   texts
-	modules []string       // of the tree's calls
+	counts  []uint32       // of the calls: the stacks that have them, once all were added
+	modules []string       // of the calls
 	all     int            // stacks
 	sorted  []uint32       // the calls: those below one call together, most stacks first
 	colors  map[string]int // of modules, in the order in which they came
@@ -53,61 +53,63 @@ type flame struct {
 
 // addAll adds the stacks of a tree of frames.
 func (f *flame) addAll(s *Stacks, stacks *callTree) {
-	at, depths := make([]uint32, len(stacks.calls)), make([]int, len(stacks.calls)) // where the frames are in f.tree
+	calls := stacks.calls.list
+	at, depths := make([]uint32, len(calls)), make([]int, len(calls)) // the frames' numbers in f.calls
 	several := len(s.events()) > 1
-	for i := range stacks.calls {
-		c := &stacks.calls[i]
-		f.all += int(c.count)
+	for i, c := range calls {
 		if c.above == topCall {
 			at[i] = topCall
 			for _, name := range s.outermost(c.what, several) {
-				at[i] = f.place(at[i], name, "")
+				at[i] = f.number(at[i], name, "")
 			}
 			continue
 		}
 		at[i], depths[i] = at[c.above], depths[c.above]
 		for _, part := range s.partsOf(c.what) {
 			if depths[i]++; depths[i] < maxFlameDepth {
-				at[i] = f.place(at[i], part.name, part.module.name)
+				at[i] = f.number(at[i], part.name, part.module.name)
 			} else if depths[i] == maxFlameDepth {
-				at[i] = f.place(at[i], "…", "")
+				at[i] = f.number(at[i], "…", "")
 			}
 		}
-		f.tree.calls[at[i]].count += c.count
 	}
-	for i := range slices.Backward(f.tree.calls) { // above is before below
-		if c := &f.tree.calls[i]; c.above != topCall {
-			f.tree.calls[c.above].count += c.count
+	for _, end := range stacks.ends {
+		f.all += int(stacks.counts[end])
+		f.counts[at[end]] += stacks.counts[end]
+	}
+	for i, c := range slices.Backward(f.calls.list) { // above is before below
+		if c.above != topCall {
+			f.counts[c.above] += f.counts[i]
 		}
 	}
 }
 
-// place is the place of a function below a call.
-func (f *flame) place(above uint32, name, module string) uint32 {
-	n := f.tree.place(call{above, f.names.number(name)})
+// number is that of a function below a call.
+func (f *flame) number(above uint32, name, module string) uint32 {
+	n := f.calls.number(call{above, f.names.number(name)})
 	if int(n) == len(f.modules) {
-		f.modules = append(f.modules, module)
+		f.modules, f.counts = append(f.modules, module), append(f.counts, 0)
 	}
 	return n
 }
 
 // order sorts the calls.
 func (f *flame) order() {
-	for i := range f.tree.calls {
-		if int(f.tree.calls[i].count)*flameShare >= f.all {
+	for i, count := range f.counts {
+		if int(count)*flameShare >= f.all {
 			f.sorted = append(f.sorted, uint32(i))
 		}
 	}
 	slices.SortFunc(f.sorted, func(a, b uint32) int {
-		x, y := &f.tree.calls[a], &f.tree.calls[b]
-		return cmp.Or(cmp.Compare(x.above, y.above), cmp.Compare(y.count, x.count), cmp.Compare(f.names.list[x.what], f.names.list[y.what]))
+		x, y := f.calls.list[a], f.calls.list[b]
+		return cmp.Or(cmp.Compare(x.above, y.above), cmp.Compare(f.counts[b], f.counts[a]), cmp.Compare(f.names.list[x.what], f.names.list[y.what]))
 	})
 }
 
 // below are the calls below a call.
 func (f *flame) below(above uint32) []uint32 {
 	find := func(n uint32) int {
-		i, _ := slices.BinarySearchFunc(f.sorted, n, func(a, above uint32) int { return cmp.Compare(f.tree.calls[a].above, above) })
+		i, _ := slices.BinarySearchFunc(f.sorted, n, func(a, above uint32) int { return cmp.Compare(f.calls.list[a].above, above) })
 		return i
 	}
 	if above == topCall {
@@ -123,10 +125,10 @@ const flameColors = 8
 func (f *flame) append(dst []byte, n uint32) []byte {
 	name, module, count, above := "all", "", f.all, f.all
 	if n != topCall {
-		c := &f.tree.calls[n]
-		name, module, count = f.names.list[c.what], f.modules[n], int(c.count)
+		c := f.calls.list[n]
+		name, module, count = f.names.list[c.what], f.modules[n], int(f.counts[n])
 		if c.above != topCall {
-			above = int(f.tree.calls[c.above].count)
+			above = int(f.counts[c.above])
 		}
 	}
 	color, ok := f.colors[module]

@@ -32,28 +32,6 @@ type Stacks struct {
 	tree     callTree   // by the origin, then the frames
 }
 
-// numbered are different values, and their numbers. The zero value is empty.
-type numbered[T comparable] struct {
-	list    []T
-	numbers map[T]uint32
-}
-
-// texts are different texts.
-type texts = numbered[string]
-
-// number is that of a value: equal ones have the same.
-func (d *numbered[T]) number(value T) uint32 {
-	n, ok := d.numbers[value]
-	if !ok {
-		if d.numbers == nil {
-			d.numbers = map[T]uint32{}
-		}
-		n = uint32(len(d.list))
-		d.numbers[value], d.list = n, append(d.list, value)
-	}
-	return n
-}
-
 // binaryKey is a binary, of which every process has a module: its image, or the module where no image is known.
 type binaryKey struct {
 	img    *image.Image

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -18,9 +19,37 @@ import (
 // the rules and callers that an image's code alone decides, kept with the image. A walker
 // that is new to a stack finds most frames there.
 type Shared struct {
-	images  atomic.Uint32
 	sorting sync.Once
 	sources *ownSources
+
+	mu     sync.Mutex
+	caches []weak.Pointer[imageCache] // those with an ID, which is the place behind; the images keep them
+}
+
+// Forget drops what walks have left: who has walked all, and needs memory for something else, need not keep that. Walks that follow
+// find the same anew.
+func (s *Shared) Forget() {
+	s.mu.Lock()
+	caches := slices.Clone(s.caches)
+	s.mu.Unlock()
+	for _, p := range caches {
+		if c := p.Value(); c != nil {
+			c.mu.Lock()
+			c.clear()
+			c.mu.Unlock()
+		}
+	}
+}
+
+// enter gives a cache its ID, 0 where all are taken.
+func (s *Shared) enter(c *imageCache) (id uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.caches) == math.MaxUint16 {
+		return 0
+	}
+	s.caches = append(s.caches, weak.Make(c))
+	return uint16(len(s.caches))
 }
 
 // imageCache is a ruleCache of one image, in image addresses, which are the same in every
@@ -40,9 +69,12 @@ func (c *imageCache) open(s *Shared) {
 	if c.rules.Load() != nil {
 		return
 	}
-	if id := s.images.Add(1); id <= math.MaxUint16 {
-		c.id = uint16(id)
-	}
+	c.id = s.enter(c)
+	c.clear()
+}
+
+// clear gives c empty tables. c.mu is held.
+func (c *imageCache) clear() {
 	c.callers.Store(new(hashTable[callKey, caller]))
 	c.rules.Store(new(hashTable[codeAddr, cachedRule]))
 }

@@ -31,6 +31,24 @@ func (f unbound) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 	return a, false, cost
 }
 
+// TestForget: what walks have left of an image can be dropped; the next walk finds the same frames anew, and leaves that again.
+func TestForget(t *testing.T) {
+	arch := o32()
+	asked, m := 0, program(arch)
+	source := tables(arch, unwind.MethodCFI, 0)
+	source.asked = &asked
+	opt := stackwalk.Options{Sources: []stackwalk.Source{source}, CallGraph: graph{holds: sameHundred}, Shared: new(stackwalk.Shared)}
+	first, _ := walk(moved(arch, m, 0), opt)
+	opt.Shared.Forget()
+	for _, asks := range []bool{true, false} {
+		asked = 0
+		again, _ := walk(moved(arch, m, 0x1_0000), opt)
+		if asked != 0 != asks || len(again) != len(first) {
+			t.Errorf("%d frames, sources were asked %d times; want %d frames, asked: %v", len(again), asked, len(first), asks)
+		}
+	}
+}
+
 // TestShared: a new walker finds what one before it has left of the image, wherever that
 // is mapped, and asks no source; unless the answer is not the code's alone, or code may
 // lie elsewhere than in the image.

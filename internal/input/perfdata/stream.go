@@ -39,7 +39,7 @@ type lacks struct {
 
 // A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory. That
 // many processes may have room for as many samples as they had before.
-const maxSamples, maxCaptured, fewProcesses = 256, 2 << 20, 8
+const maxSamples, maxCaptured, fewProcesses = 256, 1 << 20, 8
 
 // maxHeld bounds the bytes of samples that wait for others of their processes: each holds its event, and perSample besides; of a call
 // in it, perCall times its bytes once it is a frame.
