@@ -40,12 +40,13 @@ func (s *Offsets) Add(at uint32) {
 
 // AddAll adds offsets from at on, by the bits of a word that is not 0.
 func (s *Offsets) AddAll(at uint32, word uint64) {
-	last := at + uint32(bits.Len64(word)) - 1
-	s.reach(last)
-	s.bits[at/64] |= word << (at % 64)
-	if last/64 != at/64 {
-		s.bits[last/64] |= word >> (64 - at%64)
+	if behind := word >> 1 >> (63 - at%64); behind != 0 {
+		s.reach(at + 64)
+		s.bits[at/64+1] |= behind
+	} else if int(at/64) >= s.used {
+		s.reach(at)
 	}
+	s.bits[at/64] |= word << (at % 64)
 }
 
 // Remove takes an offset out of the set.
@@ -64,6 +65,10 @@ func (s *Offsets) reach(at uint32) {
 
 // AddRange adds lo ≤ at < hi.
 func (s *Offsets) AddRange(lo, hi uint32) {
+	if lo/64 == (hi-1)/64 && int(lo/64) < s.used {
+		s.bits[lo/64] |= (1<<(hi-lo) - 1) << (lo % 64)
+		return
+	}
 	s.reach(hi)
 	for ; lo < hi; lo = lo&^63 + 64 {
 		some := ^uint64(0) << (lo % 64)

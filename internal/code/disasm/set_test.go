@@ -57,6 +57,35 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
+// TestOffsetsAdded: ranges and words of bits, in a set that has room for them and in one that has none, add what their
+// offsets add one by one.
+func TestOffsetsAdded(t *testing.T) {
+	for _, room := range []uint32{0, 1000} {
+		for at := range uint32(130) {
+			for n := range uint32(131) {
+				var ranges, words, single Offsets
+				ranges.Add(room)
+				words.Add(room)
+				single.Add(room)
+				ranges.AddRange(at, at+n)
+				for i := range n {
+					single.Add(at + i)
+				}
+				if n > 0 && n <= 64 {
+					words.AddAll(at, 1<<n-1)
+				} else {
+					words.AddRange(at, at+n)
+				}
+				for i := range uint32(300) {
+					if want := single.Has(i); ranges.Has(i) != want || words.Has(i) != want {
+						t.Fatalf("%d offsets from %d on: %d is in the set: %t and %t, want %t", n, at, i, ranges.Has(i), words.Has(i), want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSet: places of both modes are told apart, and places without code are in every set,
 // so that nobody goes there.
 func TestSet(t *testing.T) {

@@ -17,23 +17,34 @@ type extent struct {
 	entry   uint64
 	mode    cpu.Mode
 	first   uint64 // where the next function begins, as far as known
-	limit   uint64 // behind the last place where the function can be
+	own     uint64 // nothing ends the function in front of this
+	limit   uint64 // see last; 0: nobody has asked
 	cut     bool   // the function ends where another one begins
 	named   bool   // a symbol or a table has the function's size
 }
 
-// reset makes x the extent of the function at an entry. The extent may reach over a few further
-// entries, for those may be false, unless a symbol or a table has the function's size.
+// reset makes x the extent of the function at an entry.
 func (x *extent) reset(entry disasm.Addr) {
-	x.entry, x.mode, x.cut = entry.PC, entry.Mode, false
+	x.entry, x.mode, x.cut, x.limit = entry.PC, entry.Mode, false, 0
 	x.first = x.entries.Next(x.entry, x.entry)
-	x.limit = x.first
-	if _, _, x.named = x.entries.Declared(x.entry); !x.named {
+	x.own = min(x.first, x.entry+maxSpan)
+	_, _, x.named = x.entries.Declared(x.entry)
+}
+
+// last is behind the last place where the function can be. Most functions do not reach the next one; beyond that, a
+// function may reach over a few further entries, for those may be false, unless a symbol or a table has its size.
+func (x *extent) last() uint64 {
+	if x.limit == 0 {
+		x.limit = x.first
 		for range maxEntries {
+			if x.named {
+				break
+			}
 			x.limit = x.entries.Next(x.limit, x.entry)
 		}
+		x.limit = min(x.limit, x.entry+maxSpan)
 	}
-	x.limit = min(x.limit, x.entry+maxSpan)
+	return x.limit
 }
 
 // isEntry tells whether another function begins at a place behind the entry, or filler in front of another one.
@@ -42,19 +53,21 @@ func (x *extent) isEntry(pc uint64) bool {
 }
 
 // ends tells whether the function ends in front of a place.
-func (x *extent) ends(pc uint64) bool { return pc >= x.limit || x.cut && x.isEntry(pc) }
+func (x *extent) ends(pc uint64) bool {
+	return pc >= x.own && (pc >= x.last() || x.cut && x.isEntry(pc))
+}
 
-// next is the first place where the function may end, relative to the entry.
-func (x *extent) next() uint32 {
-	if x.cut {
-		return uint32(min(x.limit, x.first) - x.entry)
+// next is the first place from an offset on where the function may end, relative to the entry.
+func (x *extent) next(from uint32) uint32 {
+	if x.cut || x.entry+uint64(from) < x.own {
+		return uint32(x.own - x.entry)
 	}
-	return uint32(x.limit - x.entry)
+	return uint32(x.last() - x.entry)
 }
 
 // has tells whether a jump's target can lie in the function.
 func (x *extent) has(to disasm.Addr) bool {
-	return to.Mode == x.mode && to.PC >= x.entry && to.PC < x.limit
+	return to.Mode == x.mode && to.PC >= x.entry && (to.PC < x.own || to.PC < x.last())
 }
 
 // at is the place at an offset.

@@ -59,21 +59,22 @@ func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, from, after uint32) {
 	w := p.record.watching(&p.interp)
 	for at < p.stop {
 		starts, n, in := p.cursor.Skip(p.extent.entry+uint64(at), p.stop-at, w)
-		p.insns += bits.OnesCount64(starts)
-		if n > 0 && p.insns <= maxInsns {
-			p.seen.AddAll(at, starts)
-			if at += n; in == nil {
-				continue
-			}
+		if in != nil && in.Op != cpu.OpUnknown {
+			starts |= 1 << n
 		}
-		if p.insns++; in == nil || p.insns > maxInsns || in.Op == cpu.OpUnknown {
+		if p.insns += bits.OnesCount64(starts); starts == 0 || p.insns > maxInsns {
 			return nil, nil, at, 0
 		}
-		p.seen.Add(at)
-		if !disasm.IsLiteral(in) || !p.literal(in, w) {
+		p.seen.AddAll(at, starts)
+		switch at += n; {
+		case in == nil:
+		case in.Op == cpu.OpUnknown:
+			return nil, nil, at, 0
+		case !disasm.IsLiteral(in) || !p.literal(in, w):
 			return p.withSlot(in, at)
+		default:
+			at += uint32(in.Len)
 		}
-		at += uint32(in.Len)
 	}
 	return nil, nil, at, 0
 }
@@ -95,7 +96,7 @@ func (p *pass) withSlot(in *cpu.Insn, at uint32) (_, slot *cpu.Insn, from, after
 
 // literal notes a word of the function that an instruction loads: control never comes there. idle: the load is.
 func (p *pass) literal(in *cpu.Insn, w *stepping.Watch) (idle bool) {
-	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.limit-p.extent.entry {
+	if at := uint64(in.Imm) - p.extent.entry; at < p.extent.last()-p.extent.entry {
 		p.data.AddRange(uint32(at), uint32(at)+uint32(in.Size))
 	}
 	return in.WB == 0 && !w.Held.Has(in.Dst) && !w.Held.Has(in.Dst2)
@@ -126,7 +127,7 @@ func (p *pass) look(b *block, at uint32) (ends, ok bool) {
 
 // ahead is the next offset from at on that needs a look.
 func (p *pass) ahead(at uint32) uint32 {
-	stop := min(p.seen.Next(at), p.extent.next())
+	stop := min(p.seen.Next(at), p.extent.next(at))
 	return max(p.todo.next(at, stop), at)
 }
 

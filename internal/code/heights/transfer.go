@@ -97,7 +97,7 @@ func (p *pass) returnsByLoad(b *block, in *cpu.Insn) bool {
 }
 
 // jump follows a jump. One that leaves the function with everything undone is a tail
-// call.
+// call. Where SP is lower at the end of a loop than at its beginning, the loop may be one of stack probes.
 func (p *pass) jump(b *block, in *cpu.Insn, at uint32) bool {
 	if disasm.IndirectJump(in) {
 		p.record.number()
@@ -112,7 +112,7 @@ func (p *pass) jump(b *block, in *cpu.Insn, at uint32) bool {
 		b.flags |= leaves
 	case inside && !(x.cut && x.entries.IsEntry(to)):
 		b.taken = uint32(to.PC - x.entry)
-		return p.seen.Has(b.taken) && p.probes(b, in, at) || p.edge(b.taken)
+		return p.edge(b.taken) || p.seen.Has(b.taken) && p.probes(b, in, at)
 	}
 	return true
 }
