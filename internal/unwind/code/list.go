@@ -31,7 +31,9 @@ func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield f
 			panic(done.panicked)
 		}
 		for _, r := range done.rows {
-			if !yield(r.lo, r.hi, r.mode, r.rule) {
+			row := r.rule.row
+			row.Start = r.start
+			if !yield(r.lo, r.hi, r.mode, row) {
 				go drain(chunks)
 				return
 			}
@@ -76,11 +78,11 @@ func drain(chunks []chan listed) {
 	}
 }
 
-// listedRow: from lo up to hi the rule holds.
+// listedRow: from lo up to hi the rule holds, in the function that begins at start.
 type listedRow struct {
-	lo, hi uint64
-	mode   cpu.Mode
-	rule   packed.Row
+	lo, hi, start uint64
+	rule          *packedRule
+	mode          cpu.Mode
 }
 
 // lister lists the rows between entries, a chunk of entries at a time on all cores.
@@ -201,7 +203,9 @@ func (w *listing) at(i int) disasm.Addr { return w.prog.Addr(w.entries[i]) }
 func (w *listing) between(lo disasm.Addr, hi uint64) {
 	w.rest = append(w.rest[:0], span{lo.PC, hi})
 	w.from(w.prog.Entries.Below(lo), lo.Mode, false)
-	w.from(w.prog.Entries.PointedBelow(lo), lo.Mode, true)
+	if !w.padded() {
+		w.from(w.prog.Entries.PointedBelow(lo), lo.Mode, true)
+	}
 }
 
 // from takes rows from the tables of some entries, for the addresses that are still without a row.
@@ -264,17 +268,17 @@ func (w *listing) cut(t *heights.Table, i int, of span, mode cpu.Mode) int {
 
 // add adds a row, or makes the one before longer.
 func (w *listing) add(t *heights.Table, frame uint32, of span, mode cpu.Mode) {
-	rule, ok := w.rules.of(t, frame)
-	if !ok {
+	rule := w.rules.of(t, frame)
+	if !rule.has {
 		return
 	}
 	if n := len(w.rows); n > 0 {
 		last := &w.rows[n-1]
-		if last.hi == of.lo && last.rule == rule {
+		if last.hi == of.lo && last.start == t.Entry && (last.rule == rule || last.rule.row == rule.row) {
 			last.hi = of.hi
 			return
 		}
 		w.unsorted = w.unsorted || of.lo < last.lo
 	}
-	w.rows = append(w.rows, listedRow{of.lo, of.hi, mode, rule})
+	w.rows = append(w.rows, listedRow{of.lo, of.hi, t.Entry, rule, mode})
 }

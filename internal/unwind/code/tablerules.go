@@ -23,7 +23,7 @@ type tableRules struct {
 	rule  stackwalk.Rule // scratch
 }
 
-// packedRule is the rule of frames with the same slots. has: they have a rule.
+// packedRule is the rule of frames with the same slots, of functions anywhere. has: they have a rule.
 type packedRule struct {
 	frame heights.SavedRegs
 	slots []int32
@@ -31,8 +31,8 @@ type packedRule struct {
 	has   bool
 }
 
-// of is the row of a table's frame; false where the frame has no rule.
-func (r *tableRules) of(t *heights.Table, frame uint32) (row packed.Row, has bool) {
+// of is the rule of a table's frame.
+func (r *tableRules) of(t *heights.Table, frame uint32) *packedRule {
 	if r.table != t {
 		r.table, r.rules = t, append(r.rules[:0], make([]*packedRule, len(t.Frames))...)
 	}
@@ -41,9 +41,7 @@ func (r *tableRules) of(t *heights.Table, frame uint32) (row packed.Row, has boo
 		p = r.find(t, &t.Frames[frame])
 		r.rules[frame] = p
 	}
-	row = p.row
-	row.Start = t.Entry
-	return row, p.has
+	return p
 }
 
 // find is the rule of a frame, kept or new.
