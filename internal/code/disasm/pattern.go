@@ -111,28 +111,39 @@ func ThunkRegister(c Code, at Addr) cpu.Reg {
 // (arch/x86/include/asm/static_call.h).
 var staticCall = [...]byte{0x0f, 0xb9, 0xcc}
 
+// LooksLikeCode is Cursor.LooksLikeCode for one place.
+func LooksLikeCode(c Code, at Addr) bool {
+	cur := NewCursor(c)
+	return cur.LooksLikeCode(at)
+}
+
+// maxLooked is how many instructions LooksLikeCode looks at. Some are decoded at a time: many of the functions that words
+// point to, such as C++'s virtual ones, return or jump away before.
+const maxLooked, lookedAtOnce = 12, 4
+
 // LooksLikeCode tells whether the bytes at a place that only data names can begin a
 // function in that mode: they decode, are no text, and are not mostly conditional, as
 // Thumb code is when it is read as A32.
-func LooksLikeCode(c Code, at Addr) bool {
-	var buf [12]cpu.Insn
-	if isText(c.Img.Segments.Code(at.PC)) {
+func (c *Cursor) LooksLikeCode(at Addr) bool {
+	if isText(c.code.Img.Segments.Code(at.PC)) {
 		return false
 	}
-	n := c.Decode(at, buf[:])
-	conditional := 0
-	for i := range n {
-		in := &buf[i]
-		if in.Op == cpu.OpUnknown || i == 0 && in.Op == cpu.OpTrap {
+	c.Seek(at)
+	n, conditional := 0, 0
+	for ends := false; n < maxLooked && !ends; n++ {
+		c.size = lookedAtOnce
+		in := c.Next(at.PC)
+		if in == nil {
+			break
+		}
+		if in.Op == cpu.OpUnknown || n == 0 && in.Op == cpu.OpTrap {
 			return false
 		}
 		if in.Flags&cpu.FlagConditional != 0 && in.Op != cpu.OpJump {
 			conditional++
 		}
-		if in.Ends(c.Arch.PC) {
-			n = i + 1
-			break
-		}
+		ends = in.Ends(c.code.Arch.PC)
+		at.PC += uint64(in.Len)
 	}
 	return n > 0 && conditional*3 <= n
 }

@@ -119,11 +119,18 @@ func (e *Entries) Certain() []uint64 { return e.certain().entries.list() }
 // Starts are sorted keys of all places worth an analysis of their own when a whole image
 // is listed: the certain entries, and what data points to unless tables list all functions.
 func (e *Entries) Starts() []uint64 {
-	starts := e.Certain()
-	if !e.AllListed() {
-		starts = append(starts, e.pointed().list()...)
+	if e.AllListed() {
+		return e.Certain()
 	}
-	return sorted(starts)
+	var certain, pointed keys // for both, one core reads the whole image at times: beside the other
+	onAllCores(2, 1, func(_, i int) {
+		if i == 0 {
+			certain = e.Certain()
+		} else {
+			pointed = e.pointed().list()
+		}
+	})
+	return merged(append(certain, pointed...), len(certain))
 }
 
 // Possible are sorted keys of all places where functions may begin: Starts and, unless tables list

@@ -95,12 +95,11 @@ func eachWord(code disasm.Code, seg *image.Segment, in span, visit func(at, v ui
 
 // functionsAt leaves of a list, in place, what looks like functions.
 func functionsAt(code disasm.Code, list keys) keys {
-	return slices.DeleteFunc(list, func(key uint64) bool { return !looksLikeFunction(code, code.Addr(key)) })
-}
-
-// looksLikeFunction tells whether a function may begin at a place that a word points to.
-func looksLikeFunction(code disasm.Code, at disasm.Addr) bool {
-	return disasm.LooksLikeCode(code, at) && !isGOTPage(code, at)
+	cursor := disasm.NewCursor(code)
+	return slices.DeleteFunc(list, func(key uint64) bool {
+		at := code.Addr(key)
+		return !cursor.LooksLikeCode(at) || isGOTPage(code, at)
+	})
 }
 
 // gotPageSize is what an entry of MIPS' GOT for local data is a multiple of, in bytes: code adds the
@@ -132,5 +131,5 @@ func aligned(code disasm.Code, at disasm.Addr) bool {
 // pointedTo is the place that a word points to, if that looks like a function's beginning.
 func pointedTo(code disasm.Code, v uint64) (disasm.Addr, bool) {
 	at, ok := code.Pointer(v)
-	return at, ok && aligned(code, at) && looksLikeFunction(code, at)
+	return at, ok && aligned(code, at) && disasm.LooksLikeCode(code, at) && !isGOTPage(code, at)
 }
