@@ -240,13 +240,16 @@ func (b *builder) byFrequency() (order []uint32) {
 type writer struct {
 	*Table
 	order []uint32
-	group int64 // the number of the last group
-	page  int   // the pages of it that have been begun
+	group int64  // the number of the last group
+	page  int    // the pages of it that have been begun
+	next  uint64 // behind the page of the last row
 }
 
 // row appends a row.
 func (w *writer) row(at uint64, rule uint32, starts bool) {
-	w.turn(at)
+	if at >= w.next {
+		w.turn(at)
+	}
 	kind := byte(gap)
 	switch {
 	case rule == noRule:
@@ -274,6 +277,7 @@ func (w *writer) turn(at uint64) {
 		w.groups = binary.LittleEndian.AppendUint32(w.groups, uint32(len(w.kinds)))
 	}
 	w.fill(int(at>>pageShift)%pages + 1)
+	w.next = (at>>pageShift + 1) << pageShift
 }
 
 // fill begins pages up to n.
