@@ -106,6 +106,27 @@ func TestPreservedBase(t *testing.T) {
 	}
 }
 
+// TestSavedBase: a function that never returns saves the frame pointer alone, and neither do those that it calls
+// save more. s0 has the room that alloca has made, below where s8 points, and is another's when the call is looked at.
+func TestSavedBase(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+		1000 <f>:
+			1000: 27bdffe0  addiu sp,sp,-32
+			1004: afbf001c  sw    ra,28(sp)
+			1008: afbe0018  sw    s8,24(sp)
+			100c: 03a0f025  move  s8,sp
+			1010: 27bdfff0  addiu sp,sp,-16
+			1014: 03a08025  move  s0,sp
+			1018: 03a4e823  subu  sp,sp,a0
+			101c: 0040f809  jalr  v0
+			1020: 00000000  nop
+			1024: 1000fffd  b     101c
+			1028: 00000000  nop`})
+	if got, want := fromState(t, an, resuming(an, 0x1024)), "CFA=s8+32 RA=[CFA-4] s0=undefined s8=[CFA-8]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestKeptInRegister: a function that has its return address in a register, and outside of its frame, has it there.
 func TestKeptInRegister(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "arm", Listing: `

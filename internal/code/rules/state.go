@@ -70,6 +70,8 @@ func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (stackwalk.RegRu
 // preserve the one with the lowest address, then any other. Where a function has moved SP by
 // alloca, several may hold addresses in its frame, those of local variables for a while; its own
 // frame pointer (s8 on MIPS, r7 in Thumb code, whatever the ABI says) is what SP was before.
+// Registers that the function has saved come first: one that never returns need not save others, and
+// those that it calls, which never return either, overwrite them as well (what CHICKEN makes of Scheme, TestSavedBase).
 func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64, bool) {
 	try := func(r cpu.Reg) (int64, bool) {
 		v := st.Get(r)
@@ -81,10 +83,15 @@ func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64
 	if d, ok := try(arch.FP); ok && pointsToRecord(st, arch) {
 		return arch.FP, d, true
 	}
-	lowest, distance := cpu.NoReg, int64(0)
+	lowest, distance, kept := cpu.NoReg, int64(0), false
 	for s := arch.Preserved; s != 0; s = s.Without(s.First()) {
-		if d, ok := try(s.First()); ok && (lowest == cpu.NoReg || d > distance) {
-			lowest, distance = s.First(), d
+		r := s.First()
+		d, ok := try(r)
+		if !ok {
+			continue
+		}
+		if saved := st.Holds(absint.StartOf(r)); lowest == cpu.NoReg || saved && !kept || saved == kept && d > distance {
+			lowest, distance, kept = r, d, saved
 		}
 	}
 	if lowest != cpu.NoReg {
