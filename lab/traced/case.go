@@ -41,6 +41,7 @@ type loaded struct {
 	bias       uint64
 	placed     bool // where its code is
 	sure       bool // by the mapping that begins with that
+	ran        bool // and that the program's chains lead through
 	img        *image.Image
 }
 
@@ -61,7 +62,7 @@ func (c *Case) Close() {
 
 // Add takes a trace.
 func (c *Case) Add(t *tracer.Trace) error {
-	if err := c.open(t.Images); err != nil {
+	if err := c.open(t); err != nil {
 		return err
 	}
 	for i := range t.Captures {
@@ -72,9 +73,9 @@ func (c *Case) Add(t *tracer.Trace) error {
 
 // open opens the program and the images that lie below its root: the others are the
 // emulator's, or files that the program maps as data.
-func (c *Case) open(images []tracer.Image) error {
+func (c *Case) open(t *tracer.Trace) error {
 	at := map[string]int{}
-	for _, m := range images {
+	for _, m := range t.Images {
 		if m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
 			continue
 		}
@@ -92,8 +93,10 @@ func (c *Case) open(images []tracer.Image) error {
 			at[m.Path], c.images = i, append(c.images, l)
 		}
 		l := &c.images[i]
-		if bias, in, begins := biasOf(l.img, m); begins && !l.sure || in && !l.placed {
-			l.bias, l.placed, l.sure = bias, true, begins
+		bias, in, begins := biasOf(l.img, m)
+		ran := begins && executed(t, m)
+		if begins && !l.sure || ran && !l.ran || in && !l.placed {
+			l.bias, l.placed, l.sure, l.ran = bias, true, begins, ran
 		}
 	}
 	c.images = slices.DeleteFunc(c.images, func(l loaded) bool { return !l.placed })
@@ -101,6 +104,15 @@ func (c *Case) open(images []tracer.Image) error {
 		return errors.New("the trace names no image of the program")
 	}
 	return nil
+}
+
+// executed tells whether captured chains lead through a mapping. SWI-Prolog maps its own program as data, too, where it
+// looks for a saved state behind the program's end.
+func executed(t *tracer.Trace, m tracer.Image) bool {
+	through := func(a tracer.Activation) bool { return a.Ret >= m.Base && a.Ret-m.Base < m.Size }
+	return slices.ContainsFunc(t.Captures, func(c tracer.Capture) bool {
+		return c.Before >= m.Base && c.Before-m.Base < m.Size || slices.ContainsFunc(c.Chain, through)
+	})
 }
 
 // biasOf is target address minus image address by a mapping, if the image's code begins there or, last, lies

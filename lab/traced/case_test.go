@@ -1,6 +1,11 @@
 package traced
 
 import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight"
@@ -49,5 +54,29 @@ func TestInnermost(t *testing.T) {
 		if got := c.answers[0].Frames[0].PC; got != 0x9004 {
 			t.Errorf("%s: the innermost frame is at %#x", name, uint64(got))
 		}
+	}
+}
+
+// TestMappedTwice: a program that has mapped its own file as data lies where chains lead through.
+func TestMappedTwice(t *testing.T) {
+	var file bytes.Buffer
+	binary.Write(&file, binary.LittleEndian, elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_AARCH64), Version: uint32(elf.EV_CURRENT), Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1})
+	binary.Write(&file, binary.LittleEndian, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Filesz: 0x1000, Memsz: 0x1000, Align: 0x1000})
+	file.Write(make([]byte, 0x1000-file.Len()))
+	program := filepath.Join(t.TempDir(), "swipl")
+	if err := os.WriteFile(program, file.Bytes(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	arch, _ := backsight.CPUs().ByName("aarch64", "", false)
+	c := New(Place{Program: program}, "swipl", arch)
+	defer c.Close()
+	data, code := tracer.Image{Path: program, Base: 0x3000000, Size: 0x1000}, tracer.Image{Path: program, Base: 0x4000000, Size: 0x1000}
+	captures := []tracer.Capture{{Before: 0x9000, Chain: []tracer.Activation{{Ret: 0x4000800}}}}
+	if err := c.open(&tracer.Trace{Images: []tracer.Image{data, code}, Captures: captures}); err != nil {
+		t.Fatal(err)
+	}
+	if c.images[0].bias != 0x4000000 {
+		t.Errorf("the program lies at %#x", c.images[0].bias)
 	}
 }
