@@ -1,13 +1,15 @@
 package debian
 
-// Foreign are programs of other languages and run-times, and of other people's compilers. The list was
-// drawn before the first run and none was removed since. The rule: for each language that npm or
-// Debian has programs of, compiled ahead of time or interpreted by machine code of their own, up to
-// three; each on every CPU that it is shipped for. npm's are those with a package for each CPU.
-func Foreign() []Program {
-	npm := func(name, pkg, path, cpus string, args ...string) Program {
-		return Program{Name: name, Package: pkg, Path: path, Args: args, CPUs: cpus}
-	}
+import "slices"
+
+// Foreign are programs of other languages and run-times, and of other people's compilers, in two lists. Each was
+// drawn before the first run of one of its programs, and none was removed since.
+func Foreign() []Program { return slices.Concat(firstForeign(), laterForeign()) }
+
+// firstForeign has, for each language that npm or Debian has programs of, compiled ahead of time or interpreted by
+// machine code of their own, up to three; each on every CPU that it is shipped for. npm's are those with a
+// package for each CPU.
+func firstForeign() []Program {
 	return []Program{
 		// Go
 		npm("esbuild", "@esbuild/linux-{cpu}@0.28.2", "bin/esbuild", "x64 ia32 arm arm64 riscv64 mips64el", "--minify", "script.js"),
@@ -56,4 +58,9 @@ func Foreign() []Program {
 		apt("mksh-klibc", "mksh", "/usr/lib/klibc/bin/mksh", "-c", korn),
 		apt("mksh-diet", "mksh", "/usr/lib/diet/bin/mksh", "-c", korn),
 	}
+}
+
+// npm is a program of npm's.
+func npm(name, pkg, path, cpus string, args ...string) Program {
+	return Program{Name: name, Package: pkg, Path: path, Args: args, CPUs: cpus}
 }

@@ -30,12 +30,12 @@ type Port struct {
 func Ports() []Port {
 	return []Port{
 		{Name: "mipsel", Folder: "mipsel", Arch: "mips", ABI: "o32", Emulator: "qemu-mipsel"},
-		{Name: "mips64el", Folder: "mips64el", Arch: "mips64", ABI: "n64", Emulator: "qemu-mips64el", NPM: "mips64el"},
-		{Name: "arm64", Folder: "aarch64", Arch: "aarch64", Emulator: "qemu-aarch64", NPM: "arm64 arm64-gnu arm64-glibc"},
-		{Name: "armhf", Folder: "armhf", Arch: "arm", Emulator: "qemu-arm", NPM: "arm arm-gnueabihf"},
+		{Name: "mips64el", Folder: "mips64el", Arch: "mips64", ABI: "n64", Emulator: "qemu-mips64el", NPM: "mips64el mips64le"},
+		{Name: "arm64", Folder: "aarch64", Arch: "aarch64", Emulator: "qemu-aarch64", NPM: "arm64 arm64-gnu arm64-glibc aarch64"},
+		{Name: "armhf", Folder: "armhf", Arch: "arm", Emulator: "qemu-arm", NPM: "arm arm-gnueabihf armv7 armv7l"},
 		{Name: "armel", Folder: "armel", Arch: "arm", Emulator: "qemu-arm"},
-		{Name: "i386", Folder: "i386", Arch: "i386", Emulator: "qemu-i386", NPM: "ia32 i686"},
-		{Name: "amd64", Folder: "x86_64", Arch: "x86_64", Emulator: "qemu-x86_64", NPM: "x64 x64-gnu x64-glibc 64"},
+		{Name: "i386", Folder: "i386", Arch: "i386", Emulator: "qemu-i386", NPM: "ia32 i686 32"},
+		{Name: "amd64", Folder: "x86_64", Arch: "x86_64", Emulator: "qemu-x86_64", NPM: "x64 x64-gnu x64-glibc x64-baseline 64 linux64"},
 		{Name: "riscv64", Folder: "riscv64", Arch: "riscv64", Emulator: "qemu-riscv64", NPM: "riscv64 riscv64-glibc", Cross: "riscv64-linux-gnu"},
 	}
 }

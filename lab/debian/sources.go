@@ -8,7 +8,9 @@ func sources() map[string]string {
 		"script.js": strings.Repeat(script, 4), "script.ts": script + typed, "script.res": rescript, "style.css": strings.Repeat(css, 8), "style.scss": scss,
 		"data.json": `{"a":[1,2.5,{"b":"text","c":[true,null]},` + strings.Repeat(`{"k":["v",1e9]},`, 60) + `0]}`,
 		"Packages":  strings.Repeat(packages, 3), "Main.elm": elm, "script.sh": korn + "\n" + ash, "header.h": header, "program.c": header + program,
-		"script.tcl": tcl,
+		"script.tcl": tcl, "page.typ": typst, "schema.proto": proto, "program.go": golang, "program.zig": zig, "program.cc": cplusplus,
+		"formula.smt2": formula, "program.pas": pascal, "program.nim": nim, "program.cr": crystal, "program.sml": sml, "script.php": php, "script.gp": pari,
+		"script.ps": postScript,
 	}
 }
 
