@@ -9,7 +9,8 @@ import (
 )
 
 // TestLinkSpent: a call that has returned leaves in the link register where it returned to, which is no caller. Where the call goes
-// to the instruction behind it, a function begins there, and the call is its caller's.
+// to the instruction behind it, a function begins there, and the call is its caller's. A frame that stands at the call is none
+// that the call has made.
 func TestLinkSpent(t *testing.T) {
 	arch := o32()
 	const at = 0x400000
@@ -30,6 +31,9 @@ func TestLinkSpent(t *testing.T) {
 		{at + 8, at + 0x14, false},
 		{at + 12, at + 12, false}, // no call stands before
 		{at + 0x14, at + 0x14, false},
+		{at, at + 8, true},      // at the call that left it
+		{at + 4, at + 8, false}, // at no call
+		{at - 8, at + 8, false},
 	} {
 		s := stackwalk.State{Snapshot: snap, Module: m, PC: c.pc, Exact: true, Regs: synth.Regs(arch, map[string]uint64{"ra": c.ra})}
 		if got := s.LinkSpent(); got != c.want {

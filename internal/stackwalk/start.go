@@ -174,15 +174,19 @@ func linkOf(s *State) (ra uint64, mode cpu.Mode, ok bool) {
 	return ra, mode, true
 }
 
+// longestCall is the size of the longest call that links, on MIPS with its delay slot.
+const longestCall = 8
+
 // LinkSpent tells whether the link register holds where the frame stands itself: the call before has returned and left that. Only
-// a function that this call goes to, placed right behind its caller, begins so.
+// a function that this call goes to, placed right behind its caller, begins so. Or the frame stands at that call, which
+// has been executed in a loop or by another activation: alloc_tramp of SBCL for ARM, whose caller lies in no file.
 func (s *State) LinkSpent() bool {
 	ra, _, ok := linkOf(s)
-	if !ok || ra != s.PC {
+	if !ok || ra-s.PC > longestCall {
 		return false
 	}
-	site, kind := callsite.BeforeIn(s.Snapshot, s.Module, s.PC, s.Mode)
-	return kind == callsite.Call && !(site.Direct && site.Target == s.PC)
+	site, kind := callsite.BeforeIn(s.Snapshot, s.Module, ra, s.Mode)
+	return kind == callsite.Call && (ra == s.PC || site.Addr == s.PC) && !(site.Direct && site.Target == s.PC)
 }
 
 // returnsByLink tells whether the frame stands at an instruction that returns by the link
