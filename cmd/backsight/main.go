@@ -63,11 +63,12 @@ func result(ctx context.Context, code <-chan int, patience time.Duration) int {
 	}
 }
 
-// Garbage is collected when roomForGarbage of it may have come, or a third of what is in use where
+// Garbage is collected when the heap is no longer small, and roomForGarbage of it may have come, or a third of what is in use where
 // that is more: the backtrace of most captures is there before the first time, a heap of some
 // megabytes is not searched all the time, and what is kept of a hostile binary does not cost
 // twice its size.
 const (
+	smallHeap      = 19 << 20
 	roomForGarbage = 8 << 20
 	leastPercent   = 33
 	mostPercent    = 400 // of 4 MB, which the runtime takes the smallest heap for
@@ -88,8 +89,8 @@ func collectAt(percent int) {
 	runtime.AddCleanup(witness, func(percent int) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		inUse := m.NextGC / uint64(100+percent) // a hundredth
-		collectAt(max(leastPercent, min(int(roomForGarbage/(inUse+1)), mostPercent)))
+		inUse := int(m.NextGC) / (100 + percent) // a hundredth
+		collectAt(max(leastPercent, min(max(roomForGarbage, smallHeap-100*inUse)/(inUse+1), mostPercent)))
 	}, percent)
 }
 
