@@ -39,6 +39,9 @@ type Header struct {
 	// SwappedEH: .eh_frame numbers the stack pointer and the frame pointer the other way
 	// round than DWARF does for this processor (i386 of Darwin).
 	SwappedEH bool
+	// Made: this is one function, which a program made while it ran. Those that it calls may pop their arguments or make their caller's
+	// frame, whatever the ABI says (V8's JavaScript).
+	Made bool
 	// Slices is how many images the file has, of which this is one; 0 where its format has
 	// always one.
 	Slices int

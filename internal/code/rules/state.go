@@ -40,6 +40,17 @@ func FromState(st *absint.State, arch *cpu.Arch, out *stackwalk.Rule) bool {
 	return true
 }
 
+// ByFP takes the CFA of a rule by FromState from the frame pointer, where that points to the frame's record; false where it does not.
+func ByFP(st *absint.State, arch *cpu.Arch, r *stackwalk.Rule) bool {
+	v, want := st.Get(arch.FP), absint.StartOf(arch.SP).Plus(arch.EntryCFA)
+	if v.Kind != absint.StartRelative || v.Base != want.Base || !pointsToRecord(st, arch) {
+		return false
+	}
+	r.CFA = noRule()
+	r.CFA.Kind, r.CFA.Base, r.CFA.Off = stackwalk.RegPlus, arch.FP, want.Off-v.Off
+	return true
+}
+
 // noRule is a rule of no kind, over no registers.
 func noRule() stackwalk.RegRule { return stackwalk.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
 

@@ -59,7 +59,7 @@ func (s *search) result() result {
 		c.rank = c.forwardRank()
 	}
 	for i := range s.ways {
-		if w := &s.ways[i]; !w.confirmed {
+		if w := &s.ways[i]; !w.confirmed && !(s.prog.Img.Made && !w.holdsBehindCalls(s.prog.Arch)) {
 			all = append(all, &candidate{Rule: w.rule, rank: w.rank()})
 		}
 	}

@@ -19,6 +19,19 @@ func (c *candidate) byFP(way *stackwalk.Rule, arch *cpu.Arch) {
 	}
 }
 
+// holdsBehindCalls tells whether a rule from an entry holds where callees pop arguments and make their callers' frames. Behind such a call
+// SP is not where it seems to be. The frame pointer is, once it points to the frame's record, and SP is if a return tells so, too, or
+// nothing was called yet. V8's optimized code sets the frame pointer and pushes what its callees pop; its baseline code
+// has a callee make the frame; HotSpot's optimized code has no frame pointer and pushes nothing.
+func (s *search) holdsBehindCalls(c *candidate, st *absint.State) bool {
+	return rules.ByFP(st, s.prog.Arch, &c.Rule) || c.Flags&stackwalk.Agreed != 0 || s.at.Exact && c.fn.Straight(s.at.PC)
+}
+
+// holdsBehindCalls is the same for the rule of a way out.
+func (w *wayOut) holdsBehindCalls(arch *cpu.Arch) bool {
+	return w.Calls == 0 && !w.Tail || w.rule.CFA.Kind == stackwalk.RegPlus && w.rule.CFA.Base == arch.FP
+}
+
 // reloaded takes the return address from the slot that the function goes back by, where
 // several slots have held it, and returns what another one has as a second answer, nil where
 // there is none. libgcc's _Unwind_Resume for ARM saves lr as the lr and as the pc of the

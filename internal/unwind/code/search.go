@@ -150,7 +150,7 @@ func (s *search) fromEntries() {
 	if !s.fromKnown(entries) {
 		s.fromKnown(s.prog.Entries.CalledBelow(s.at.SiteAddr()))
 	}
-	if s.settled() || s.otherStack || s.whole() {
+	if s.settled() || s.otherStack || s.whole() || s.prog.Img.Made {
 		return
 	}
 	// Dozens of labels of jump tables may lie between the function's entry and the point, and
@@ -237,11 +237,17 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 		c.Flags |= stackwalk.Abandoned
 	}
 	for i := range s.ways {
+		if s.ways[i].Tail && s.prog.Img.Made {
+			continue // V8's baseline code jumps to what takes its frame down
+		}
 		if rules.Agrees(&st, &s.ways[i].rule, s.prog.Arch) {
 			s.ways[i].confirmed = true
 			c.Flags |= stackwalk.Agreed
 			c.byFP(&s.ways[i].rule, s.prog.Arch)
 		}
+	}
+	if s.prog.Img.Made && !s.holdsBehindCalls(c, &st) {
+		return true
 	}
 	other := c.reloaded(s.prog.Flows, s.at, &st)
 	tried.rule = &c.Rule

@@ -147,8 +147,11 @@ func (p *program) derived(q *stackwalk.Query) result {
 	return p.searched.Get(k, func() result { return p.search(q).result() })
 }
 
-// proven writes the rule of the stack-height analysis; false where that analysis has no rule.
+// proven writes the rule of the stack-height analysis; false where that analysis has no rule, or callees move SP.
 func (p *program) proven(q *stackwalk.Query, out *stackwalk.Rule) bool {
+	if p.Img.Made {
+		return false
+	}
 	var t *heights.Table
 	var f *heights.SavedRegs
 	if q.HasEntry {
