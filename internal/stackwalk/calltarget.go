@@ -81,7 +81,7 @@ func (v *verifier) settle(s *State, c *candidate, site cpu.CallSite, entry uint6
 		}
 		c.entry = entry
 	case !site.Direct:
-	case a == Unknown || v.starts.splitOff(s, c):
+	case a == Unknown || v.starts.splitOff(s, c) || logged(c.module): // HotSpot changes calls once their functions are compiled
 		c.checks |= unwind.TargetUnclear
 	default:
 		c.checks |= unwind.TargetDiffers

@@ -29,6 +29,9 @@ func (f *finder) find(s *State) search {
 		if f.unchecked && (r.beyond || r.answers > 0 && !outside(s.Module) && (src.Method() == unwind.MethodCode || basisOf(src.Method()) == bySearch)) {
 			continue // what the table's rule needs was not captured; made code has no table
 		}
+		if r.best.valid && basisOf(src.Method()) == byConvention && logged(s.Module) {
+			continue // its code says where the caller is; the frame pointer may be any frame's (HotSpot's optimized code)
+		}
 		switch src := src.(type) {
 		case RuleSource:
 			if !s.AtVector() {
@@ -65,10 +68,11 @@ func (f *finder) find(s *State) search {
 // may be damaged. Control seems to come to a verb of systemd-analyze from the function in front, which ends in a call
 // that never returns, as its import does not tell; that function's frame ends where main's does.
 //
-// Where code that was made at run time was interrupted, it may be in a prologue, or keep no frame pointer: a caller is skipped then.
+// Where code that was made at run time was interrupted, it may be in a prologue, or keep no frame pointer, as where its code led to no
+// caller: one is skipped then.
 func (r *search) doubtSecondBest() {
 	b := &r.best
-	if b.valid && b.method == unwind.MethodFP && r.frame.Exact {
+	if b.valid && b.method == unwind.MethodFP && (r.frame.Exact || r.refuted && logged(r.frame.Module)) {
 		b.limit(unwind.Guess, unwind.CapOneDerivation)
 	}
 	if !b.valid || b.method != unwind.MethodCode || b.checks.Proven() {
@@ -83,9 +87,9 @@ func (r *search) doubtSecondBest() {
 // askRules takes a rule source's answers until one is certain.
 func (f *finder) askRules(src RuleSource, r *search) {
 	m := src.Method()
-	q, ok := queryOf(r.frame)
+	q, ok := queryOutside(r.frame, m)
 	if !ok {
-		q, ok = queryOutside(r.frame, m)
+		q, ok = queryOf(r.frame)
 	}
 	if !ok {
 		return

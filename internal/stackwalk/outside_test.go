@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
@@ -63,6 +64,31 @@ func TestMadeCode(t *testing.T) {
 		frames, _ := walk(snap, opt)
 		if got := pcs(frames); !slices.Equal(got, c.want) || frames[1].Trust != unwind.Guess {
 			t.Errorf("%#x, want %#x; %+v", got, c.want, frames)
+		}
+	}
+}
+
+// TestLoggedCode: code that was made at run time, with its bytes. What two derivations of its code agree on leads to where no call stands, by a
+// guess: HotSpot's interpreter pushes where it goes on. The frame pointer, which may be that of any frame, is not asked then; it is where one derivation
+// alone says so, and what it finds is a guess. Of a sample it is asked as if a call had been made there.
+func TestLoggedCode(t *testing.T) {
+	arch := o32()
+	const made, sampled, resumes, elsewhere = 0x700000, 0x700010, 0x700040, 0x700080
+	inTable := rules{method: unwind.MethodCFI, ends: map[uint64]bool{inH: true}}
+	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{sampled: {saved(arch, 32, 0)}, resumes: {saved(arch, 16, 0)}, elsewhere: {saved(arch, 32, 0)}}}
+	for flags, want := range map[stackwalk.RuleFlags][]uint64{stackwalk.Agreed: {sampled, resumes, elsewhere, inH}, 0: {sampled, elsewhere, inH}} {
+		rule := saved(arch, 16, 0)
+		rule.Flags |= flags
+		byCode := rules{method: unwind.MethodCode, at: map[uint64][]stackwalk.Rule{sampled: {rule}}}
+		snap := stopped(arch, synth.Stack(arch).Zero(12).Word(resumes).Zero(12).Word(elsewhere).Zero(28).Word(inH).Zero(64).Place(0x7fff_0000))
+		text := image.Segment{Addr: made, Size: 0x100, Data: bytes.Repeat([]byte{0, 0, 0, 0x25}, 0x40), Read: true, Exec: true}
+		img := image.New(image.Header{Arch: arch, Made: true, Segments: image.Segments{text}}, nil)
+		snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.Range{Lo: made, Hi: made + 0x100}, Image: img})
+		snap.SortModules()
+		snap.Threads[0].Regs.Set(arch.PC, sampled)
+		frames, _ := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byCode, byConvention}, CallGraph: graph{holds: sameHundred}})
+		if got := pcs(frames); !slices.Equal(got, want) || frames[1].Trust != unwind.Guess {
+			t.Errorf("%#x, want %#x; %+v", got, want, frames)
 		}
 	}
 }

@@ -237,15 +237,21 @@ func queryOf(s *State) (Query, bool) {
 	return q, true
 }
 
-// queryOutside asks for the rule of a frame outside all images, in target addresses: the ABI's convention needs none.
-// Code that was made at run time often keeps a frame pointer (V8, HotSpot). Where its bytes were not captured, nothing else tells of a
-// frame that was interrupted in it: that is asked about as if it had made a call.
+// queryOutside asks for the rule of a frame outside all files, in target addresses: the ABI's convention needs none.
+// Code that was made at run time often keeps a frame pointer (V8, HotSpot). Where nothing else tells of a frame that was interrupted
+// in it, because its bytes were not captured, or others make its frame, that is asked about as if it had made a call.
 func queryOutside(s *State, m unwind.Method) (q Query, ok bool) {
-	if !outside(s.Module) || basisOf(m) != byConvention {
+	if !made(s.Module) || basisOf(m) != byConvention {
 		return q, false
 	}
 	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact && s.Module == nil}, true
 }
 
-// outside tells whether code at a module's place is no file's.
-func outside(m *target.Module) bool { return m == nil || m.Anonymous() }
+// outside tells whether nothing has the code at a module's place, which the program made.
+func outside(m *target.Module) bool { return made(m) && (m == nil || m.Image == nil) }
+
+// logged tells whether a module is a function that the program made, with the code that it had then.
+func logged(m *target.Module) bool { return m != nil && m.Image != nil && m.Image.Made }
+
+// made tells whether code at a module's place is no file's.
+func made(m *target.Module) bool { return m == nil || m.Anonymous() }

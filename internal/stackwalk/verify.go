@@ -196,7 +196,7 @@ func (v *verifier) against(s *State, c *candidate) string {
 	}
 	switch {
 	case !needsCall(c.method):
-	case c.checks&unwind.NoCall != 0 && basisOf(c.method) == byConvention && outside(s.Module) && outside(c.module):
+	case c.checks&unwind.NoCall != 0 && (basisOf(c.method) == byConvention || c.flags&Agreed != 0) && made(s.Module) && made(c.module):
 		// Guess: HotSpot's interpreter pushes where the caller goes on, and jumps.
 	case c.checks&unwind.NoCall != 0:
 		return "no call stands before the return address"
