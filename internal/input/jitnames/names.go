@@ -2,12 +2,14 @@
 // PyPy, Julia, Wasmtime.
 //
 //	/tmp/perf-PID.map      a line for each function: where, how long, its name
-//	jit-PID.dump           records of a binary log, which the program maps so that recordings and cores name it
+//	jit-PID.dump           records of a binary log, which the program maps so that recordings and cores name it: of each function
+//	                       when it was made, too, its code, how to unwind it, its lines
 //
 // Formats: Linux, tools/perf/Documentation/jit-interface.txt and jitdump-specification.txt.
 package jitnames
 
 import (
+	"slices"
 	"sort"
 )
 
@@ -15,70 +17,84 @@ import (
 type function struct {
 	addr, size uint64
 	name       string
+	*record    // what a log has besides; nil for a line of a map
 }
 
-// piece is code of a function: addresses from lo to before hi.
+// piece are addresses from lo to before hi at which the same functions lie, the latest last. Its list of them is never empty.
 type piece struct {
-	lo, hi, entry uint64
-	name          string
+	lo, hi uint64
+	which  []int32
 }
 
-// names are functions by address; no piece overlaps another.
-type names []piece
+// index finds functions by address. No piece overlaps another.
+type index struct {
+	list   []*function
+	pieces []piece
+}
 
 // edge is where a function begins, or is over.
 type edge struct {
 	at     uint64
-	which  int
+	which  int32
 	begins bool
 }
 
-// newNames orders functions, the earlier first. Where several lie the latest counts; or none, if their names differ and it is asked for
-// any moment of a recording: code that is no longer used makes room for other code.
-func newNames(list []function, anyMoment bool) names {
+// Where more than maxOpen functions reach over an address the latest are looked at, and maxKept of them are kept: code that is no longer
+// used makes room for other code, for hours.
+const maxOpen, maxKept = 1 << 10, 16
+
+// newIndex orders functions, the earlier first.
+func newIndex(list []*function) *index {
 	edges := make([]edge, 0, 2*len(list))
-	for i := range list {
-		if f := &list[i]; f.size > 0 && f.addr+f.size > f.addr {
-			edges = append(edges, edge{f.addr, i, true}, edge{f.addr + f.size, i, false})
+	for i, f := range list {
+		if f.size > 0 && f.addr+f.size > f.addr {
+			edges = append(edges, edge{f.addr, int32(i), true}, edge{f.addr + f.size, int32(i), false})
 		}
 	}
 	sort.Slice(edges, func(a, b int) bool { return edges[a].at < edges[b].at })
-	var out names
-	open := newHeap(len(list))
-	named := map[string]int{}
+	out, open := &index{list: list}, []int32(nil)
 	for i, e := range edges {
-		if e.begins {
-			open.add(e.which)
-			named[list[e.which].name]++
-		} else {
-			open.end(e.which)
-			if named[list[e.which].name]--; named[list[e.which].name] == 0 {
-				delete(named, list[e.which].name)
-			}
+		k, isOpen := slices.BinarySearch(open, e.which)
+		switch {
+		case e.begins:
+			open = slices.Insert(open, k, e.which)
+			open = open[max(0, len(open)-maxOpen):]
+		case isOpen:
+			open = slices.Delete(open, k, k+1)
 		}
-		latest := open.latest()
-		if i+1 == len(edges) || edges[i+1].at == e.at || latest < 0 || anyMoment && len(named) > 1 {
-			continue
+		if len(open) > 0 && edges[i+1].at > e.at { // the edge at which the last one ends leaves none
+			out.add(e.at, edges[i+1].at, open[max(0, len(open)-maxKept):])
 		}
-		out = out.with(piece{e.at, edges[i+1].at, list[latest].addr, list[latest].name})
 	}
 	return out
 }
 
-// with appends a piece. Pieces of one function that follow each other are one.
-func (n names) with(p piece) names {
-	if last := len(n) - 1; last >= 0 && n[last].hi == p.lo && n[last].entry == p.entry && n[last].name == p.name {
-		n[last].hi = p.hi
-		return n
+// add appends a piece. Pieces of the same functions that follow each other are one.
+func (x *index) add(lo, hi uint64, which []int32) {
+	if last := len(x.pieces) - 1; last >= 0 && x.pieces[last].hi == lo && slices.Equal(x.pieces[last].which, which) {
+		x.pieces[last].hi = hi
+		return
 	}
-	return append(n, p)
+	x.pieces = append(x.pieces, piece{lo, hi, slices.Clone(which)})
 }
 
-// at is the piece that has an address.
-func (n names) at(addr uint64) (p piece, ok bool) {
-	i := sort.Search(len(n), func(i int) bool { return n[i].hi > addr })
-	if i == len(n) || addr < n[i].lo {
-		return p, false
+// from is the first of the pieces that end behind an address.
+func (x *index) from(addr uint64) []piece {
+	return x.pieces[sort.Search(len(x.pieces), func(i int) bool { return x.pieces[i].hi > addr }):]
+}
+
+// named is the function at an address, nil for none: the latest; or none, if several of different names lay there and it is asked for any
+// moment of a recording.
+func (x *index) named(addr uint64, anyMoment bool) *function {
+	p := x.from(addr)
+	if len(p) == 0 || addr < p[0].lo {
+		return nil
 	}
-	return n[i], true
+	latest := x.list[p[0].which[len(p[0].which)-1]]
+	for _, i := range p[0].which {
+		if anyMoment && x.list[i].name != latest.name {
+			return nil
+		}
+	}
+	return latest
 }

@@ -22,7 +22,15 @@ type Source struct {
 	mu    sync.Mutex
 	dumps []string
 	read  string // what was read last, and how long that was
-	names names
+	found
+	drawn int // functions of code for which Split had room
+}
+
+// found are the functions that the files have.
+type found struct {
+	names *index
+	code  *code // of those whose code a log has
+	logs  map[string][]*function
 }
 
 // maxDumps bounds the logs of a process: each run-time in it has one.
@@ -50,15 +58,18 @@ func (s *Source) Mapped(file string) bool {
 // Names names the code of process pid by target address: a function and where that begins. Nothing is read before it is asked.
 // anyMoment: it is asked for addresses of earlier moments, too.
 func (s *Source) Names(ctx context.Context, files *input.Files, pid int, anyMoment bool) func(addr uint64) (name string, entry uint64, ok bool) {
-	now := sync.OnceValue(func() names { return s.load(ctx, files, pid, anyMoment) })
+	now := sync.OnceValue(func() *index { return s.load(ctx, files, pid).names })
 	return func(addr uint64) (string, uint64, bool) {
-		p, ok := now().at(addr)
-		return p.name, p.entry, ok
+		f := now().named(addr, anyMoment)
+		if f == nil {
+			return "", 0, false
+		}
+		return f.name, f.addr, true
 	}
 }
 
 // load reads the files, if they have changed since.
-func (s *Source) load(ctx context.Context, files *input.Files, pid int, anyMoment bool) names {
+func (s *Source) load(ctx context.Context, files *input.Files, pid int) found {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var paths []string
@@ -66,20 +77,31 @@ func (s *Source) load(ctx context.Context, files *input.Files, pid int, anyMomen
 		paths = append(paths, files.At(name)...)
 	}
 	state := stateOf(files.Disk(), paths)
-	if state == s.read {
-		return s.names
+	if state == s.read && s.names != nil {
+		return s.found
 	}
-	var list []function
+	var list []*function
+	logs := map[string][]*function{}
 	for _, p := range paths {
 		data := contents(files.Disk(), p)
-		if dump, ok := parseDump(ctx, data); ok {
-			list = append(list, dump...)
+		if dump, ok := parseDump(ctx, p, data); ok {
+			keep(dump, s.logs[p])
+			logs[p], list = dump, append(list, dump...)
 		} else {
 			list = append(list, parseMap(ctx, data)...)
 		}
 	}
-	s.read, s.names = state, newNames(list, anyMoment)
-	return s.names
+	s.read, s.found = state, found{newIndex(list), newCode(list), logs}
+	return s.found
+}
+
+// keep replaces what a log begins with by what was read of it before it grew: these may have images.
+func keep(now, before []*function) {
+	for i := range min(len(now), len(before)) {
+		if now[i].addr == before[i].addr && now[i].code == before[i].code && now[i].time == before[i].time {
+			now[i] = before[i]
+		}
+	}
 }
 
 // stateOf is what tells that files have changed.
@@ -93,17 +115,27 @@ func stateOf(disk mapped.Disk, paths []string) string {
 	return b.String()
 }
 
-// contents are the bytes of a file that a user wrote who is trusted, as perf asks for: anybody may write to /tmp. Without the file
-// nothing has a name, as where no run-time wrote any.
-func contents(disk mapped.Disk, p string) []byte {
+// opened is a file of a user who is trusted, as perf asks for: anybody may write to /tmp. It is nil without such a file: nothing has a
+// name then, as where no run-time wrote any.
+func opened(disk mapped.Disk, p string) mapped.File {
 	f, err := disk.Open(p)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || disk.FS == nil && !trusted(st) {
+		_ = f.Close() // nothing was written
 		return nil
 	}
+	return f
+}
+
+// contents are the bytes of a file.
+func contents(disk mapped.Disk, p string) []byte {
+	f := opened(disk, p)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
 	data, _ := io.ReadAll(io.LimitReader(f, maxFile)) // what could be read counts
 	return data
 }
