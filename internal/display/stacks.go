@@ -140,8 +140,8 @@ type newPlace struct {
 	at    int
 }
 
-// isFile tells whether a module's code is a file's.
-func isFile(m *target.Module) bool { return m != nil && !m.Anonymous() }
+// isFile tells whether a module's code is a file's, or an image's: a function that the program made.
+func isFile(m *target.Module) bool { return m != nil && (m.Image != nil || !m.Anonymous()) }
 
 // enter gives numbers to places that have none.
 func (s *Stacks) enter(numbers []uint32, unknown []newPlace) {

@@ -108,7 +108,8 @@ func newRecorder(pid int, opt Options) *Recorder {
 	r.attr = unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Sample: uint64(opt.Frequency), Sample_type: sampleType, Sample_regs_user: registers[runtime.GOARCH], Sample_stack_user: uint32(opt.Stack),
-		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
+		Clockid: unix.CLOCK_MONOTONIC, // which logs of code that was made tell, too
+		Bits: unix.PerfBitUseClockID | unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
 			unix.PerfBitTask | unix.PerfBitSampleIDAll | unix.PerfBitExcludeCallchainUser | unix.PerfBitExcludeHv,
 	}
 	if !opt.Kernel {

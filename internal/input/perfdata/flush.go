@@ -42,5 +42,5 @@ func (s *stream) flush(ctx context.Context, p *process) {
 	s.held -= p.captured
 	p.last = len(snap.Threads)
 	p.pending, p.captured = nil, 0
-	s.ready = append(s.ready, snap)
+	s.ready = append(s.ready, p.made.Split(ctx, s.env.Files, snap, s.rec.attrs.monotonic(), &s.room.code)...)
 }

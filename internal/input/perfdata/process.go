@@ -79,7 +79,7 @@ func mapped(ev *event, big bool) (pid uint32, m mapping, ok bool) {
 }
 
 // anonymous is the name of memory of no file: where it may be executed, code that the program made.
-const anonymous = "//anon"
+const anonymous = jitnames.Anonymous
 
 // isMade tells whether a name is that of memory of no file: private, shared, of large pages, or of a file in memory, which .NET's code has.
 func isMade(name string) bool {
@@ -112,7 +112,7 @@ func (p *process) unknown() bool { return p.maps == nil && p.names == nil && !p.
 // add maps something; what was mapped there before is gone.
 func (s *stream) add(p *process, m mapping) {
 	if p.shared {
-		if p.shared = false; s.room.Draw(perCopy * len(p.maps)) {
+		if p.shared = false; s.room.mappings.Draw(perCopy * len(p.maps)) {
 			p.maps = slices.Clone(p.maps)
 		} else {
 			p.maps = nil
@@ -134,7 +134,7 @@ func (s *stream) add(p *process, m mapping) {
 		now = append(now, right)
 	}
 	p.modules = nil
-	if len(p.maps)-(last-first)+len(now) > maxMaps || !s.room.Draw((len(p.maps)-last)/perMove) {
+	if len(p.maps)-(last-first)+len(now) > maxMaps || !s.room.mappings.Draw((len(p.maps)-last)/perMove) {
 		s.tooMany()
 		now = nil
 	}
@@ -167,7 +167,7 @@ func (s *stream) tooMany() {
 
 // load makes modules of the mappings.
 func (s *stream) load(ctx context.Context, p *process) {
-	if !s.room.Draw(len(p.maps)) {
+	if !s.room.mappings.Draw(len(p.maps)) {
 		s.tooMany()
 		p.modules = []*target.Module{}
 		return

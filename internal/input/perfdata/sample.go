@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -37,13 +38,18 @@ const (
 	branchCounter = 1 << 19
 	byFrequency   = 1 << 10
 	sampleIDAll   = 1 << 18
+	useClockID    = 1 << 25
 )
+
+// clockMonotonic is CLOCK_MONOTONIC, the clock of perf record -k mono.
+const clockMonotonic = 1
 
 // layout is what an attribute says of the events recorded for it.
 type layout struct {
 	fields, read, branches, regs uint64
 	period                       uint64 // of samples that state none
 	idAll                        bool
+	monotonic                    bool // times are of CLOCK_MONOTONIC
 }
 
 // readLayout reads perf_event_attr, of which old kernels write a shorter one.
@@ -56,6 +62,8 @@ func readLayout(attr []byte, big bool) layout {
 	if at(40)&byFrequency == 0 {
 		l.period = max(1, at(16)) // perf record -c
 	}
+	clock := bin.NewAt(attr, 92, big)
+	l.monotonic = at(40)&useClockID != 0 && clock.U32() == clockMonotonic
 	return l
 }
 
@@ -79,6 +87,11 @@ func (a *attributes) add(l layout, ids []byte, big bool) {
 		a.ids[in.U64()] = len(a.list)
 	}
 	a.list = append(a.list, l)
+}
+
+// monotonic tells whether the times of all events are of CLOCK_MONOTONIC.
+func (a *attributes) monotonic() bool {
+	return !slices.ContainsFunc(a.list, func(l layout) bool { return !l.monotonic })
 }
 
 // of is the layout of an event that the kernel wrote.

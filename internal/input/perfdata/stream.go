@@ -27,8 +27,14 @@ type stream struct {
 	noted     map[string]bool
 	kernel    kernel
 	own       ownVDSO
-	room      budget.Budget    // of mappings that are copied or looked at, for processes that were forked, or map and run in turn
+	room      room
 	head      *target.Snapshot // read while the recording was opened
+}
+
+// room is what may still be spent.
+type room struct {
+	mappings budget.Budget // that are copied or looked at, for processes that were forked, or map and run in turn
+	code     budget.Budget // of functions that were made, in bytes
 }
 
 // lacks is what a recording lacks: what was lost, how often it was throttled, samples without anything to walk.
@@ -45,8 +51,12 @@ const maxSamples, maxCaptured, fewProcesses = 256, 1 << 20, 8
 // in it, perCall times its bytes once it is a frame.
 const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 
+// maxCode bounds the code of functions that were made. Node.js and HotSpot make some ten megabytes, of which stacks lead to some.
+const maxCode = 64 << 20
+
 func newStream(r *recording, env *input.Env, e *events) *stream {
-	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, room: budget.New("mappings", maxCopied, 0)}
+	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, room: room{
+		budget.New("mappings", maxCopied, 0), budget.New("bytes of functions that were made", maxCode, 0)}}
 }
 
 // first reads up to the first snapshot, so that a recording without a sample is told of at once.
@@ -126,7 +136,7 @@ const maxCopied, perMapping, perCopy, perMove = 1 << 18, 16, 8, 256
 
 // event takes an event.
 func (s *stream) event(ctx context.Context, ev *event) {
-	s.room.Add(uint64(len(ev.body) / perMapping))
+	s.room.mappings.Add(uint64(len(ev.body) / perMapping))
 	in := bin.New(ev.body, s.rec.big)
 	switch ev.kind {
 	case eventSample:
