@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/synth"
@@ -89,6 +90,32 @@ func TestLoggedCode(t *testing.T) {
 		frames, _ := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byCode, byConvention}, CallGraph: graph{holds: sameHundred}})
 		if got := pcs(frames); !slices.Equal(got, want) || frames[1].Trust != unwind.Guess {
 			t.Errorf("%#x, want %#x; %+v", got, want, frames)
+		}
+	}
+}
+
+// TestMadeEpilogue: where code was interrupted that was made at run time, the code is asked before the table beside it, which knows calls alone.
+// Behind "pop %rbp" V8's table has the frame pointer on the stack still, below SP, which no capture has.
+func TestMadeEpilogue(t *testing.T) {
+	arch := o32()
+	const made, sampled = 0x700000, 0x700010
+	s8, _ := arch.RegByName("s8")
+	popped, byFP := saved(arch, 16, 0), saved(arch, 16, 0)
+	popped.Add(stackwalk.RegRule{Kind: stackwalk.AtCFA, Reg: s8, Base: cpu.NoReg, Off: -64})
+	byFP.CFA.Base = s8
+	for isMade, want := range map[bool][]uint64{true: {sampled, inH, inF}, false: {sampled, inH}} {
+		inTable := rules{method: unwind.MethodCFI, at: map[uint64][]stackwalk.Rule{sampled: {popped}, inH: {byFP}}, ends: map[uint64]bool{inF: true}}
+		byCode := rules{method: unwind.MethodCode, at: map[uint64][]stackwalk.Rule{sampled: {saved(arch, 16, 0)}}}
+		snap := stopped(arch, synth.Stack(arch).Zero(12).Word(inH).Zero(28).Word(inF).Zero(64).Place(0x7fff_0000))
+		text := image.Segment{Addr: made, Size: 0x100, Data: bytes.Repeat([]byte{0, 0, 0, 0x25}, 0x40), Read: true, Exec: true}
+		img := image.New(image.Header{Arch: arch, Made: isMade, Segments: image.Segments{text}}, nil)
+		snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.Range{Lo: made, Hi: made + 0x100}, Image: img})
+		snap.SortModules()
+		snap.Threads[0].Regs.Set(arch.PC, sampled)
+		snap.Threads[0].Regs.Set(s8, 0x7fff_0020)
+		opt := stackwalk.Options{Sources: []stackwalk.Source{inTable, byCode}, CallGraph: graph{holds: sameHundred}, Unchecked: true}
+		if frames, _ := walk(snap, opt); !slices.Equal(pcs(frames), want) {
+			t.Errorf("made: %v: %#x, want %#x", isMade, pcs(frames), want)
 		}
 	}
 }

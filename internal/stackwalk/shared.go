@@ -237,7 +237,13 @@ type ownSources struct {
 	trampolines []trampolineSource
 
 	mu    sync.Mutex
-	lists map[uint64]*imageSources // of those that know an image: a bit for each of all, which are 64 at most
+	lists map[knownBy]*imageSources
+}
+
+// knownBy are the sources that know an image: a bit for each of all, which are 64 at most.
+type knownBy struct {
+	which uint64
+	made  bool // the image is code that was made at run time
 }
 
 // imageSources are the sources that know an image.
@@ -248,7 +254,7 @@ type imageSources struct {
 
 func newSourceLists(opt *Options) *sourceLists {
 	sorted := func() *ownSources {
-		return &ownSources{imageSources: *newImageSources(opt.Sources), trampolines: trampolinesOf(opt.Sources), lists: make(map[uint64]*imageSources)}
+		return &ownSources{imageSources: *newImageSources(opt.Sources, false), trampolines: trampolinesOf(opt.Sources), lists: make(map[knownBy]*imageSources)}
 	}
 	if opt.Shared == nil {
 		return &sourceLists{ownSources: sorted()}
@@ -275,38 +281,39 @@ func (l *sourceLists) of(img *image.Image) *imageSources {
 
 // knowing are the sources that know an image: the same lists for all images that the same sources know.
 func (o *ownSources) knowing(img *image.Image) *imageSources {
-	var which uint64
+	by := knownBy{made: img.Made}
 	for i, s := range o.all {
 		if asked, asks := s.(ImageSource); !asks || asked.Knows(img) {
-			which |= 1 << i
+			by.which |= 1 << i
 		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.lists[which] == nil {
+	if o.lists[by] == nil {
 		var some []Source
-		for set := which; set != 0; set &= set - 1 {
+		for set := by.which; set != 0; set &= set - 1 {
 			some = append(some, o.all[bits.TrailingZeros64(set)])
 		}
-		o.lists[which] = newImageSources(some)
+		o.lists[by] = newImageSources(some, by.made)
 	}
-	return o.lists[which]
+	return o.lists[by]
 }
 
-func newImageSources(sources []Source) *imageSources {
-	return &imageSources{sources, exactOrder(sources), tablesOf(sources)}
+func newImageSources(sources []Source, made bool) *imageSources {
+	return &imageSources{sources, exactOrder(sources, made), tablesOf(sources)}
 }
 
 // exactOrder is the order for exact frames: a table that describes frames where they call others
-// is asked after the code, which knows prologues and epilogues too.
-func exactOrder(sources []Source) []Source {
+// is asked after the code, which knows prologues and epilogues too. Such a table is what V8 writes for code that it makes: behind
+// "pop %rbp" that is said to lie on the stack still (TestMadeEpilogue).
+func exactOrder(sources []Source, made bool) []Source {
 	code := slices.IndexFunc(sources, func(s Source) bool {
 		_, ok := s.(RuleSource)
 		return ok && s.Method() == unwind.MethodCode
 	})
 	var order, later []Source
 	for i, s := range sources {
-		if i < code && describesCalls(s.Method()) {
+		if i < code && (describesCalls(s.Method()) || made && s.Method() == unwind.MethodCFI) {
 			later = append(later, s)
 		} else {
 			order = append(order, s)
