@@ -57,7 +57,9 @@ func newIndex(list []*function) *index {
 		k, isOpen := slices.BinarySearch(open, e.which)
 		switch {
 		case e.begins:
-			open = slices.Insert(open, k, e.which)
+			open = append(open, 0)
+			copy(open[k+1:], open[k:])
+			open[k] = e.which
 			open = open[max(0, len(open)-maxOpen):]
 		case isOpen:
 			open = slices.Delete(open, k, k+1)

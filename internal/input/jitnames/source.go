@@ -22,15 +22,10 @@ type Source struct {
 	mu    sync.Mutex
 	dumps []string
 	read  string // what was read last, and how long that was
-	found
-	drawn int // functions of code for which Split had room
-}
-
-// found are the functions that the files have.
-type found struct {
-	names *index
-	code  *code // of those whose code a log has
+	names *index // of the functions that the files have
 	logs  map[string][]*function
+	code  *code // of those of names whose code a log has; nil: not asked for yet
+	drawn int   // functions of code for which Split had room
 }
 
 // maxDumps bounds the logs of a process: each run-time in it has one.
@@ -58,7 +53,12 @@ func (s *Source) Mapped(file string) bool {
 // Names names the code of process pid by target address: a function and where that begins. Nothing is read before it is asked.
 // anyMoment: it is asked for addresses of earlier moments, too.
 func (s *Source) Names(ctx context.Context, files *input.Files, pid int, anyMoment bool) func(addr uint64) (name string, entry uint64, ok bool) {
-	now := sync.OnceValue(func() *index { return s.load(ctx, files, pid).names })
+	now := sync.OnceValue(func() *index {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.load(ctx, files, pid)
+		return s.names
+	})
 	return func(addr uint64) (string, uint64, bool) {
 		f := now().named(addr, anyMoment)
 		if f == nil {
@@ -68,17 +68,15 @@ func (s *Source) Names(ctx context.Context, files *input.Files, pid int, anyMome
 	}
 }
 
-// load reads the files, if they have changed since.
-func (s *Source) load(ctx context.Context, files *input.Files, pid int) found {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// load reads the files, if they have changed since. s.mu is held.
+func (s *Source) load(ctx context.Context, files *input.Files, pid int) {
 	var paths []string
 	for _, name := range append([]string{fmt.Sprintf("/tmp/perf-%d.map", pid)}, s.dumps...) {
 		paths = append(paths, files.At(name)...)
 	}
 	state := stateOf(files.Disk(), paths)
 	if state == s.read && s.names != nil {
-		return s.found
+		return
 	}
 	var list []*function
 	logs := map[string][]*function{}
@@ -91,8 +89,7 @@ func (s *Source) load(ctx context.Context, files *input.Files, pid int) found {
 			list = append(list, parseMap(ctx, data)...)
 		}
 	}
-	s.read, s.found = state, found{newIndex(list), newCode(list), logs}
-	return s.found
+	s.read, s.names, s.logs, s.code = state, newIndex(list), logs, nil
 }
 
 // keep replaces what a log begins with by what was read of it before it grew: these may have images.

@@ -32,7 +32,7 @@ func (s *Source) Split(ctx context.Context, files *input.Files, snap *target.Sna
 	if len(s.dumps) == 0 || room.Left() < perFunction {
 		return []*target.Snapshot{snap}
 	}
-	code := s.load(ctx, files, snap.PID).code
+	code := s.made(ctx, files, snap.PID)
 	if more := len(code.list) - s.drawn; more > 0 && room.Draw(perFunction*more) {
 		s.drawn += more
 	}
@@ -53,6 +53,16 @@ func (s *Source) Split(ctx context.Context, files *input.Files, snap *target.Sna
 		}
 	}
 	return append(out, w.before(len(snap.Threads)))
+}
+
+// made finds the functions of process pid whose code a log has.
+func (s *Source) made(ctx context.Context, files *input.Files, pid int) *code {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.load(ctx, files, pid); s.code == nil {
+		s.code = newCode(s.names.list)
+	}
+	return s.code
 }
 
 // add adds functions to those that were seen, unless one overlaps another of these.
