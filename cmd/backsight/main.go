@@ -33,6 +33,9 @@ func main() {
 		code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}()
 	exit := result(ctx, code, patience(os.Args[1:]))
+	if ctx.Err() != nil && exit == exitInterrupted(ctx) {
+		complain(os.Stderr, "interrupted")
+	}
 	tidy() // what still runs has no files to finish
 	os.Exit(exit)
 }
@@ -58,7 +61,6 @@ func result(ctx context.Context, code <-chan int, patience time.Duration) int {
 	case c := <-code:
 		return c
 	case <-time.After(patience):
-		complain(os.Stderr, "interrupted")
 		return exitInterrupted(ctx)
 	}
 }

@@ -44,7 +44,5 @@ func exitInterrupted(ctx context.Context) int {
 	return 128 + int(number)
 }
 
-// interrupted is the error of a command that ended with ctx.
-func interrupted(ctx context.Context) error {
-	return &failure{exitInterrupted(ctx), errors.New("interrupted")}
-}
+// interrupted is the error of a command that ended with ctx. Of the signal main tells the user, once.
+func interrupted(ctx context.Context) error { return &failure{code: exitInterrupted(ctx)} }
