@@ -3,6 +3,7 @@
 package render_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,11 +87,11 @@ func TestEvents(t *testing.T) {
 
 // parsed is what pprof's own reader has of stacks.
 func parsed(t *testing.T, s *display.Stacks) *profile.Profile {
-	b, err := s.AppendPprof(nil)
-	if err != nil {
+	var b bytes.Buffer
+	if err := s.WritePprof(&b); err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.ParseData(b)
+	p, err := profile.Parse(&b)
 	if err != nil {
 		t.Fatal(err)
 	}

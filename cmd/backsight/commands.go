@@ -74,7 +74,8 @@ func forms() []form {
 			_, err := w.Write(s.AppendFlame(nil, title))
 			return err
 		}},
-		form{name: "pprof", says: "these three count the stacks of all captures", counts: writePprof, binary: true},
+		form{name: "pprof", says: "these three count the stacks of all captures", binary: true,
+			counts: func(s *display.Stacks, w io.Writer, _ string) error { return s.WritePprof(w) }},
 	)
 }
 
@@ -85,13 +86,4 @@ func unstyled(one func([]byte, *report.Report) []byte) func([]byte, *report.Repo
 
 func appendSignature(dst []byte, r *report.Report, style render.Style) []byte {
 	return render.AppendSignature(dst, r, style.Capture)
-}
-
-func writePprof(s *display.Stacks, w io.Writer, _ string) error {
-	b, err := s.AppendPprof(nil)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b)
-	return err
 }

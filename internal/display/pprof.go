@@ -3,10 +3,9 @@
 package display
 
 import (
-	"bytes"
-	"cmp"
 	"compress/gzip"
 	"encoding/binary"
+	"io"
 	"slices"
 
 	"github.com/backsight/backsight/internal/protobuf"
@@ -14,9 +13,9 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// AppendPprof appends the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, for each
+// WritePprof writes the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, for each
 // event where there are several. It is compressed by gzip.
-func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
+func (s *Stacks) WritePprof(w io.Writer) error {
 	p := profile{functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
 	p.text("") // is the first text
 	kinds := s.events()
@@ -32,27 +31,32 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 		locations[n-1] = string(p.locations(s.partsOf(n)))
 		return locations[n-1]
 	})
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	var packed []byte
 	for stack, count := range merged.stacks() {
-		var packed []byte
+		packed = packed[:0]
 		for _, n := range slices.Backward(stack[1:]) { // innermost first
 			packed = append(packed, locations[n-1]...)
 		}
 		values := make([]uint64, len(kinds))
 		values[len(kinds)-1-max(0, slices.Index(kinds, s.origins.list[stack[0]].event))] = uint64(count)
-		p.add(profileSample, protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, values...))
+		sample := protobuf.AppendPacked(protobuf.AppendBytes(nil, 1, packed), 2, values...)
+		if _, err := zip.Write(protobuf.AppendBytes(nil, profileSample, sample)); err != nil {
+			return err
+		}
 	}
 	for _, text := range p.texts.list {
 		p.add(profileText, []byte(text))
 	}
-	out := bytes.NewBuffer(dst)
-	zip, err := gzip.NewWriterLevel(out, gzip.BestSpeed)
 	for _, field := range p.fields {
-		if err == nil {
-			_, err = zip.Write(field)
+		if _, err := zip.Write(field); err != nil {
+			return err
 		}
 	}
-	err = cmp.Or(err, zip.Close())
-	return out.Bytes(), err
+	return zip.Close()
 }
 
 // mapProgram adds the mapping of the first stacks' program before all others: pprof takes the first one for the program's own.
@@ -79,8 +83,8 @@ const (
 	profileFields
 )
 
-// profile is a profile that is being made: its fields' values by the fields' numbers, and the numbers of those that others refer to,
-// which begin at 1.
+// profile is a profile that is being made: its fields' values by the fields' numbers, but for samples, which are written as they come, and
+// the numbers of those that others refer to, which begin at 1.
 type profile struct {
 	fields [profileFields][]byte
 	count  [profileFields]uint64
