@@ -80,8 +80,11 @@ func (x *index) add(lo, hi uint64, which []int32) {
 	x.pieces = append(x.pieces, piece{lo, hi, slices.Clone(which)})
 }
 
-// from is the first of the pieces that end behind an address.
+// from is the first of the pieces that end behind an address. A nil index has none.
 func (x *index) from(addr uint64) []piece {
+	if x == nil {
+		return nil
+	}
 	return x.pieces[sort.Search(len(x.pieces), func(i int) bool { return x.pieces[i].hi > addr }):]
 }
 

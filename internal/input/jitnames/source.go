@@ -22,7 +22,7 @@ type Source struct {
 	mu    sync.Mutex
 	dumps []string
 	read  string // what was read last, and how long that was
-	names *index // of the functions that the files have
+	names *index // of the functions that the files have; nil: there are none
 	logs  map[string][]*function
 	code  *code // of those of names whose code a log has; nil: not asked for yet
 	drawn int   // functions of code for which Split had room
@@ -75,21 +75,27 @@ func (s *Source) load(ctx context.Context, files *input.Files, pid int) {
 		paths = append(paths, files.At(name)...)
 	}
 	state := stateOf(files.Disk(), paths)
-	if state == s.read && s.names != nil {
+	if state == s.read {
 		return
 	}
 	var list []*function
-	logs := map[string][]*function{}
+	var logs map[string][]*function
 	for _, p := range paths {
 		data := contents(files.Disk(), p)
 		if dump, ok := parseDump(ctx, p, data); ok {
 			keep(dump, s.logs[p])
-			logs[p], list = dump, append(list, dump...)
+			if list = append(list, dump...); logs == nil {
+				logs = map[string][]*function{}
+			}
+			logs[p] = dump
 		} else {
 			list = append(list, parseMap(ctx, data)...)
 		}
 	}
-	s.read, s.names, s.logs, s.code = state, newIndex(list), logs, nil
+	s.read, s.names, s.logs, s.code = state, nil, logs, nil
+	if len(list) > 0 { // most programs make none, and a recording has many
+		s.names = newIndex(list)
+	}
 }
 
 // keep replaces what a log begins with by what was read of it before it grew: these may have images.

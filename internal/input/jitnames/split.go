@@ -33,6 +33,9 @@ func (s *Source) Split(ctx context.Context, files *input.Files, snap *target.Sna
 		return []*target.Snapshot{snap}
 	}
 	code := s.made(ctx, files, snap.PID)
+	if code == nil {
+		return []*target.Snapshot{snap}
+	}
 	if more := len(code.list) - s.drawn; more > 0 && room.Draw(perFunction*more) {
 		s.drawn += more
 	}
@@ -55,11 +58,11 @@ func (s *Source) Split(ctx context.Context, files *input.Files, snap *target.Sna
 	return append(out, w.before(len(snap.Threads)))
 }
 
-// made finds the functions of process pid whose code a log has.
+// made finds the functions of process pid whose code a log has; nil where the files have no functions.
 func (s *Source) made(ctx context.Context, files *input.Files, pid int) *code {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.load(ctx, files, pid); s.code == nil {
+	if s.load(ctx, files, pid); s.code == nil && s.names != nil {
 		s.code = newCode(s.names.list)
 	}
 	return s.code
