@@ -69,6 +69,15 @@ func TestMadeCode(t *testing.T) {
 	}
 }
 
+// inCode puts a program's thread into code outside all files, at a PC, with an image of that code's bytes. made: as a log has it.
+func inCode(snap *target.Snapshot, lo, pc uint64, made bool) {
+	text := image.Segment{Addr: lo, Size: 0x100, Data: bytes.Repeat([]byte{0, 0, 0, 0x25}, 0x40), Read: true, Exec: true}
+	img := image.New(image.Header{Arch: snap.Arch, Made: made, Segments: image.Segments{text}}, nil)
+	snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.RangeOf(lo, text.Size), Image: img})
+	snap.SortModules()
+	snap.Threads[0].Regs.Set(snap.Arch.PC, pc)
+}
+
 // TestLoggedCode: code that was made at run time, with its bytes. What two derivations of its code agree on leads to where no call stands, by a
 // guess: HotSpot's interpreter pushes where it goes on. The frame pointer, which may be that of any frame, is not asked then; it is where one derivation
 // alone says so, and what it finds is a guess. Of a sample it is asked as if a call had been made there.
@@ -82,11 +91,7 @@ func TestLoggedCode(t *testing.T) {
 		rule.Flags |= flags
 		byCode := rules{method: unwind.MethodCode, at: map[uint64][]stackwalk.Rule{sampled: {rule}}}
 		snap := stopped(arch, synth.Stack(arch).Zero(12).Word(resumes).Zero(12).Word(elsewhere).Zero(28).Word(inH).Zero(64).Place(0x7fff_0000))
-		text := image.Segment{Addr: made, Size: 0x100, Data: bytes.Repeat([]byte{0, 0, 0, 0x25}, 0x40), Read: true, Exec: true}
-		img := image.New(image.Header{Arch: arch, Made: true, Segments: image.Segments{text}}, nil)
-		snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.Range{Lo: made, Hi: made + 0x100}, Image: img})
-		snap.SortModules()
-		snap.Threads[0].Regs.Set(arch.PC, sampled)
+		inCode(snap, made, sampled, true)
 		frames, _ := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byCode, byConvention}, CallGraph: graph{holds: sameHundred}})
 		if got := pcs(frames); !slices.Equal(got, want) || frames[1].Trust != unwind.Guess {
 			t.Errorf("%#x, want %#x; %+v", got, want, frames)
@@ -107,11 +112,7 @@ func TestMadeEpilogue(t *testing.T) {
 		inTable := rules{method: unwind.MethodCFI, at: map[uint64][]stackwalk.Rule{sampled: {popped}, inH: {byFP}}, ends: map[uint64]bool{inF: true}}
 		byCode := rules{method: unwind.MethodCode, at: map[uint64][]stackwalk.Rule{sampled: {saved(arch, 16, 0)}}}
 		snap := stopped(arch, synth.Stack(arch).Zero(12).Word(inH).Zero(28).Word(inF).Zero(64).Place(0x7fff_0000))
-		text := image.Segment{Addr: made, Size: 0x100, Data: bytes.Repeat([]byte{0, 0, 0, 0x25}, 0x40), Read: true, Exec: true}
-		img := image.New(image.Header{Arch: arch, Made: isMade, Segments: image.Segments{text}}, nil)
-		snap.Modules = append(snap.Modules, &target.Module{Name: "//anon", Range: target.Range{Lo: made, Hi: made + 0x100}, Image: img})
-		snap.SortModules()
-		snap.Threads[0].Regs.Set(arch.PC, sampled)
+		inCode(snap, made, sampled, isMade)
 		snap.Threads[0].Regs.Set(s8, 0x7fff_0020)
 		opt := stackwalk.Options{Sources: []stackwalk.Source{inTable, byCode}, CallGraph: graph{holds: sameHundred}, Unchecked: true}
 		if frames, _ := walk(snap, opt); !slices.Equal(pcs(frames), want) {

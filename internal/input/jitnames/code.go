@@ -35,15 +35,15 @@ const maxPieces = 1 << 6
 // at is the function at an address at a time of CLOCK_MONOTONIC, nil if none is known, or if another one has taken a part of its place. Where
 // nothing but one function ever lay, that lies there at all times: its record may be late (HotSpot's thread for events writes them).
 func (c *code) at(addr, time uint64) *function {
-	p := c.from(addr)
-	if len(p) == 0 || addr < p[0].lo {
+	has := c.piece(addr)
+	if has == nil {
 		return nil
 	}
-	f := c.during(&p[0], time)
+	f := c.during(has, time)
 	if f == nil {
 		return nil
 	}
-	p = c.from(f.addr)
+	p := c.from(f.addr)
 	for i := range p {
 		switch {
 		case p[i].lo >= f.addr+f.size:

@@ -88,15 +88,24 @@ func (x *index) from(addr uint64) []piece {
 	return x.pieces[sort.Search(len(x.pieces), func(i int) bool { return x.pieces[i].hi > addr }):]
 }
 
-// named is the function at an address, nil for none: the latest; or none, if several of different names lay there and it is asked for any
-// moment of a recording.
-func (x *index) named(addr uint64, anyMoment bool) *function {
+// piece is the one that has an address, nil for none.
+func (x *index) piece(addr uint64) *piece {
 	p := x.from(addr)
 	if len(p) == 0 || addr < p[0].lo {
 		return nil
 	}
-	latest := x.list[p[0].which[len(p[0].which)-1]]
-	for _, i := range p[0].which {
+	return &p[0]
+}
+
+// named is the function at an address, nil for none: the latest; or none, if several of different names lay there and it is asked for any
+// moment of a recording.
+func (x *index) named(addr uint64, anyMoment bool) *function {
+	p := x.piece(addr)
+	if p == nil {
+		return nil
+	}
+	latest := x.list[p.which[len(p.which)-1]]
+	for _, i := range p.which {
 		if anyMoment && x.list[i].name != latest.name {
 			return nil
 		}

@@ -13,13 +13,12 @@ import (
 
 // splitter gives a snapshot's threads the functions that they may be in.
 type splitter struct {
-	source *Source
-	disk   mapped.Disk
-	room   *budget.Budget
-	logs   map[*log]mapped.File // open; nil: cannot be read
-	snap   *target.Snapshot
-	seen   []*function // by the threads from first on, sorted, none overlaps another
-	first  int
+	disk  mapped.Disk
+	room  *budget.Budget
+	logs  map[*log]mapped.File // open; nil: cannot be read
+	snap  *target.Snapshot
+	seen  []*function // by the threads from first on, sorted, none overlaps another
+	first int
 }
 
 // perFunction is what a function counts that is kept, in bytes: a recording may have many processes, and their logs many functions.
@@ -42,7 +41,7 @@ func (s *Source) Split(ctx context.Context, files *input.Files, snap *target.Sna
 	if s.drawn == 0 {
 		return []*target.Snapshot{snap}
 	}
-	w := splitter{source: s, disk: files.Disk(), room: room, logs: map[*log]mapped.File{}, snap: snap}
+	w := splitter{disk: files.Disk(), room: room, logs: map[*log]mapped.File{}, snap: snap}
 	defer w.close()
 	var touched []*function
 	for i := range snap.Threads {
@@ -98,7 +97,8 @@ func (w *splitter) before(end int) *target.Snapshot {
 			}
 		}
 	}
-	part.Modules = between(w.snap.Modules, made)
+	part.Modules = append(around(w.snap.Modules, made), made...)
+	part.SortModules()
 	w.seen, w.first = w.seen[:0], end
 	return &part
 }
@@ -110,16 +110,17 @@ func (w *splitter) outside(f *function) bool {
 	return (first == nil || first.Anonymous()) && (last == nil || last.Anonymous())
 }
 
-// between are modules with made ones among them. Of memory of no file in which these lie what is between them is left.
-func between(modules, made []*target.Module) []*target.Module {
+// around are modules beside made ones. Of memory of no file in which some of these lie what is between them is left.
+func around(modules, made []*target.Module) []*target.Module {
 	out := make([]*target.Module, 0, len(modules)+2*len(made))
 	for _, m := range modules {
-		if !m.Anonymous() {
+		i := sort.Search(len(made), func(i int) bool { return made[i].Hi > m.Lo })
+		if !m.Anonymous() || i == len(made) || made[i].Lo >= m.Hi {
 			out = append(out, m)
 			continue
 		}
 		rest := *m
-		for i := sort.Search(len(made), func(i int) bool { return made[i].Hi > m.Lo }); i < len(made) && made[i].Lo < m.Hi; i++ {
+		for ; i < len(made) && made[i].Lo < m.Hi; i++ {
 			if left := rest; left.Lo < made[i].Lo {
 				left.Hi = made[i].Lo
 				out = append(out, &left)
@@ -130,8 +131,6 @@ func between(modules, made []*target.Module) []*target.Module {
 			out = append(out, &rest)
 		}
 	}
-	out = append(out, made...)
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Lo < out[j].Lo })
 	return out
 }
 

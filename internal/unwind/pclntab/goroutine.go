@@ -189,12 +189,9 @@ func leftAt(snap *target.Snapshot, sp, height uint64) (l left, ok bool) {
 func (t thread) left(name string, height uint64, exact bool) (l left, ok bool) {
 	var sp, g uint64
 	switch {
-	case name == "runtime.morestack":
+	case name == "runtime.morestack", schedules(name):
 		g, ok := t.current()
-		return left{g.sp, g.pc, g.addr}, ok
-	case name == "runtime.mcall":
-		g, ok := t.current()
-		return left{g.sp, g.pc, g.addr}, ok && (exact || t.mcalled(g.addr))
+		return left{g.sp, g.pc, g.addr}, ok && (!schedules(name) || exact || t.mcalled(g.addr))
 	case name == "runtime.systemstack":
 		var curg goroutine
 		curg, ok = t.current()
