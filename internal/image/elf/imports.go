@@ -3,7 +3,7 @@ package elf
 import (
 	"cmp"
 	"slices"
-	"sort"
+	"sync"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -15,20 +15,21 @@ import (
 // part of the GOT, which needs none.
 type imports struct {
 	syms  symtab // .dynsym by DT_SYMTAB; relocations say how many entries it has
-	slots []slot // sorted by addr
+	whole slots  // of the GOT, and what stands for such a word
+	plus  slots  // of data
 	got   globalGOT
 	// resolvers are the words that code of the image fills, sorted by addr.
 	resolvers []resolver
 	left      budget.Budget // of slots and resolvers
 }
 
-// add adds a slot and tells whether there was room.
-func (m *imports) add(addr uint64, sym uint32) bool {
-	if !m.left.Draw(1) {
-		return false
-	}
-	m.slots = append(m.slots, slot{addr, sym})
-	return true
+// slots are words that are filled with addresses of symbols. They are put in order when one among them is first asked for:
+// linkers order relocations by symbol, LibreOffice's libmergedlo.so has 45,000 in the tables of its classes, and code asks
+// for none but those of the GOT.
+type slots struct {
+	list   []slot
+	lo, hi uint64 // the first and the last address
+	sorted sync.Once
 }
 
 // slot is a word to be filled with the address of a symbol, or, on MIPS, the stub
@@ -36,6 +37,35 @@ func (m *imports) add(addr uint64, sym uint32) bool {
 type slot struct {
 	addr uint64
 	sym  uint32
+}
+
+// add adds a slot and tells whether there was room.
+func (m *imports) add(to *slots, addr uint64, sym uint32) bool {
+	if !m.left.Draw(1) {
+		return false
+	}
+	if len(to.list) == 0 {
+		to.lo, to.hi = addr, addr
+	}
+	to.lo, to.hi = min(to.lo, addr), max(to.hi, addr)
+	to.list = append(to.list, slot{addr, sym})
+	return true
+}
+
+// symbol is the number of the symbol whose address is stored at addr; of several relocations of a word, the lowest.
+func (s *slots) symbol(addr uint64) (uint32, bool) {
+	if len(s.list) == 0 || addr < s.lo || addr > s.hi {
+		return 0, false
+	}
+	s.sorted.Do(func() {
+		slices.SortFunc(s.list, func(a, b slot) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.sym, b.sym)) })
+		s.list = slices.Clip(s.list)
+	})
+	n, found := slices.BinarySearchFunc(s.list, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
+	if !found {
+		return 0, false
+	}
+	return s.list[n].sym, true
 }
 
 // Import names what the dynamic linker stores at addr.
@@ -66,13 +96,12 @@ func (c *container) Defined(addr uint64) (own image.Symbol, imported, ok bool) {
 func (m *imports) symbol(addr uint64) (sym, bool) {
 	i, ok := m.got.symbol(addr)
 	if !ok {
-		n, found := slices.BinarySearchFunc(m.slots, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
-		if !found {
-			return sym{}, false
-		}
-		i = m.slots[n].sym
+		i, ok = m.whole.symbol(addr)
 	}
-	if uint64(i) >= uint64(m.syms.len()) {
+	if !ok {
+		i, ok = m.plus.symbol(addr)
+	}
+	if !ok || uint64(i) >= uint64(m.syms.len()) {
 		return sym{}, false
 	}
 	return m.syms.at(int(i)), true
@@ -80,7 +109,7 @@ func (m *imports) symbol(addr uint64) (sym, bool) {
 
 // importsIn are the imports of a container, found when first asked for.
 func importsIn(c *container) *imports {
-	c.importsOnce.Do(func() { c.imported = importsOf(c) })
+	c.importsOnce.Do(func() { c.imported.find(c) })
 	return &c.imported
 }
 
@@ -88,14 +117,14 @@ func importsIn(c *container) *imports {
 // for many more, in tables that may all be the same bytes.
 const slotsFloor, bytesPerSlot = 1 << 18, 64
 
-// importsOf reads the relocation tables that the dynamic section leads to. Imports for
+// find reads the relocation tables that the dynamic section leads to. Imports for
 // which there is no room are left out.
-func importsOf(c *container) (m imports) {
+func (m *imports) find(c *container) {
 	f := c.main
 	d, ok := f.dynamic()
 	if !ok {
 		m.addResolved(f)
-		return m
+		return
 	}
 	syms, str := c.img.Segments.Bytes(d.symtab), c.img.Segments.Bytes(d.strtab)
 	m.syms = symtab{img: c.img, f: f, syms: syms, str: str[:bin.Limit(d.strsz, len(str))]}
@@ -105,10 +134,7 @@ func importsOf(c *container) (m imports) {
 	m.relocated(c, d.rela, d.relasz, true, d.relatives)
 	m.relocated(c, d.jmprel, d.pltrelsz, d.pltrel == dtRela, 0)
 	m.addStubs()
-	sort.SliceStable(m.slots, func(i, j int) bool { return m.slots[i].addr < m.slots[j].addr })
-	m.slots = slices.Clip(m.slots)
 	m.sortResolvers()
-	return m
 }
 
 // relocated adds the words that the table of size bytes at addr fills with the
@@ -144,10 +170,18 @@ func (m *imports) relocated(c *container, addr, size uint64, rela bool, relative
 		case resolves && !m.addResolver(offset, addend):
 			return
 		case sym == 0 || how == other || how == plus && addend != 0:
-		case !m.add(offset, sym):
+		case !m.add(m.filled(how), offset, sym):
 			return
 		}
 	}
+}
+
+// filled are the slots that a relocation with an effect fills.
+func (m *imports) filled(how effect) *slots {
+	if how == plus {
+		return &m.plus
+	}
+	return &m.whole
 }
 
 // relInfo reads r_info: the symbol in the high bits, the type in the low ones
@@ -231,11 +265,10 @@ func (m *imports) addResolved(f *file) {
 		m.syms = symtab{f: f, syms: f.sections.bytes(s), str: f.sections.bytes(f.sections.at(int(s.link)))}
 		m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
 		for k := range m.syms.len() {
-			if s := m.syms.at(k); s.shndx == shnUndef && s.value != 0 && !m.add(s.value, uint32(k)) {
+			if s := m.syms.at(k); s.shndx == shnUndef && s.value != 0 && !m.add(&m.whole, s.value, uint32(k)) {
 				break
 			}
 		}
-		sort.SliceStable(m.slots, func(i, j int) bool { return m.slots[i].addr < m.slots[j].addr })
 		return
 	}
 }
@@ -248,7 +281,7 @@ func (m *imports) addStubs() {
 	for i := m.got.first; i-m.got.first < m.got.n && uint64(i) < uint64(m.syms.len()); i++ {
 		if s := m.syms.at(int(i)); s.shndx == shnUndef && s.value != 0 && s.typ() == sttFunc {
 			addr, _ := m.syms.code(&s)
-			if !m.add(addr, i) {
+			if !m.add(&m.whole, addr, i) {
 				return
 			}
 		}
