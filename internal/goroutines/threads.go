@@ -1,8 +1,10 @@
 package goroutines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -204,7 +206,7 @@ func (p *program) haveParents(list []goroutine) bool {
 
 // replace makes the snapshot's threads: what crashed first, the program's goroutines, the runtime's, other threads.
 func (p *program) replace(list []goroutine) {
-	sort.Slice(list, func(x, y int) bool { return list[x].what.ID < list[y].what.ID })
+	slices.SortFunc(list, func(a, b goroutine) int { return cmp.Compare(a.what.ID, b.what.ID) })
 	taken := map[*target.Thread]bool{}
 	var out, system, others []target.Thread
 	for i := range list {
@@ -223,8 +225,15 @@ func (p *program) replace(list []goroutine) {
 		}
 	}
 	p.snap.Threads = append(append(out, system...), others...)
-	all := p.snap.Threads
-	sort.SliceStable(all, func(x, y int) bool { return all[x].Crashed && !all[y].Crashed })
+	slices.SortStableFunc(p.snap.Threads, func(a, b target.Thread) int {
+		switch {
+		case a.Crashed == b.Crashed:
+			return 0
+		case a.Crashed:
+			return -1
+		}
+		return 1
+	})
 }
 
 // thread is a goroutine as a thread.

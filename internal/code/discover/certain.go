@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -199,7 +200,7 @@ func (c *collector) listed(tables *Tables) (covered uint64, gaps []span) {
 		all = append(all, span{pc, hi})
 		return true
 	})
-	sort.Slice(all, func(i, j int) bool { return all[i].lo < all[j].lo })
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	end := uint64(0)
 	for _, s := range all {
 		covered += s.hi - s.lo
