@@ -56,7 +56,6 @@ func newBT(stdout, stderr io.Writer) *subcommand {
 				return err
 			}
 			captures = append(o.files.gdbOrder(captures), o.live.captures()...)
-			o.files.sysroots = append(o.files.sysroots, o.live.roots()...)
 			o.live.use(&o.files)
 			o.choice.given(cmd.Flags())
 			o.walk.limited = cmd.Flags().Changed("max-frames")

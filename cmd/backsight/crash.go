@@ -190,7 +190,6 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 	}
 	live := processes{pids: []int{d.pid}}
 	if core.Alive {
-		o.bt.files.sysroots = append(o.bt.files.sysroots, live.roots()...)
 		live.use(&o.bt.files)
 	}
 	if f := &o.bt.files; len(f.sysroots) == 0 && f.running == nil && f.exe == "" {

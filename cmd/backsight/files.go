@@ -31,9 +31,10 @@ type fileFlags struct {
 }
 
 // debugRoots are the directories to search: of another machine's binaries, this
-// machine's debug files are none, unless the user says so.
+// machine's debug files are none, unless the user says so. A process that sees another root runs on this machine: in a
+// container, or closed in, as Firefox's are, with a root that is empty.
 func (ff *fileFlags) debugRoots() []string {
-	if ff.sysroots != nil && !ff.flags.Changed("debug-dir") {
+	if ff.flags.Changed("sysroot") && !ff.flags.Changed("debug-dir") {
 		return nil
 	}
 	return ff.debugDirs

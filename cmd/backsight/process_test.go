@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/internal/procfs"
+	"github.com/spf13/pflag"
 )
 
 // busyProcess is a process of a program that is this one, or a copy that is busy in beBusy.
@@ -163,6 +165,35 @@ func TestProcessRefused(t *testing.T) {
 	} {
 		if code, _, errs := bs(t, args...); code == exitOK || !strings.Contains(errs, want) || strings.Count(errs, "\n") > 2 {
 			t.Errorf("%v: exit code %d, said %q", args, code, errs)
+		}
+	}
+}
+
+// TestDebugRoots: this machine's debug files are those of its processes, whatever root they see, and not those of another machine's
+// files.
+func TestDebugRoots(t *testing.T) {
+	for _, tt := range []struct {
+		what, args string
+		root       bool // of a process
+		want       string
+	}{
+		{"a core of this machine", "", false, "[/usr/lib/debug]"},
+		{"a process in a container", "", true, "[/usr/lib/debug]"},
+		{"a core of another machine", "--sysroot /box", false, "[]"},
+		{"with its debug files", "--sysroot /box --debug-dir /box-debug", false, "[/box-debug]"},
+		{"a process, with a sysroot", "--sysroot /box", true, "[]"},
+	} {
+		var ff fileFlags
+		f := pflag.NewFlagSet("", pflag.ContinueOnError)
+		ff.add(f)
+		if err := f.Parse(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		if tt.root {
+			ff.sysroots = append(ff.sysroots, "/proc/1/root")
+		}
+		if got := fmt.Sprint(ff.debugRoots()); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.what, got, tt.want)
 		}
 	}
 }

@@ -76,7 +76,6 @@ func (o *recordOptions) run(ctx context.Context, command []string, stdout, stder
 		return fmt.Errorf("--stack wants a multiple of 8 up to %d, --frequency a number above 0", perfevent.MaxStack)
 	}
 	live := processes{pids: o.pids} // in a container, or replaced by an update
-	o.bt.files.sysroots = append(o.bt.files.sysroots, live.roots()...)
 	live.use(&o.bt.files)
 	start := func() (*perfevent.Recorder, error) { return o.start(command, stdout, stderr) }
 	if o.output == "" {

@@ -52,8 +52,10 @@ func replaced(pid int) (links []string) {
 	return links
 }
 
-// use makes files of what processes have mapped where those are not at their paths any more. The program itself may have no build ID.
+// use makes files of what processes see below their roots, and of what they have mapped where that is not at its path any more. The
+// program itself may have no build ID.
 func (p *processes) use(ff *fileFlags) {
+	ff.sysroots = append(ff.sysroots, p.roots()...)
 	ff.running = p.fetch()
 	if len(p.pids) != 1 || ff.exe != "" {
 		return
