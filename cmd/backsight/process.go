@@ -77,13 +77,16 @@ func remoteName(addr string) string { return "remote " + addr }
 
 func processName(pid int) string { return "process " + strconv.Itoa(pid) }
 
-// roots are the roots of processes that see other files than this one: in containers.
+// roots are the roots of processes that see other files than this one: in containers. Of a process that sees the same files from
+// another root, by chroot(2), /proc tells the names as this process sees them: those of Firefox close themselves in an empty folder.
 func (p *processes) roots() (dirs []string) {
 	own, _ := os.Readlink("/proc/self/ns/mnt")
 	for _, pid := range p.pids {
 		dir := "/proc/" + strconv.Itoa(pid)
 		space, _ := os.Readlink(dir + "/ns/mnt")
-		if root, err := os.Readlink(dir + "/root"); err == nil && (root != "/" || space != own) {
+		root, err := os.Readlink(dir + "/root")
+		exe, _ := os.Readlink(dir + "/exe")
+		if err == nil && (space != own || root != "/" && !same(dir+"/exe", exe)) {
 			dirs = append(dirs, dir+"/root")
 		}
 	}

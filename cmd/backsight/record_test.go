@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/image/elf"
 )
 
 // busyFor, in the environment, makes the test's program a busy one.
@@ -86,10 +91,44 @@ func TestRecordData(t *testing.T) {
 	if code != exitOK || !strings.Contains(errs, "the command: exit status 2") {
 		t.Errorf("exit code %d, said %q", code, errs)
 	}
-	for _, want := range []string{"cpu-clock:u\x00", filepath.Base(os.Args[0]) + "\x00"} {
+	for _, want := range []string{"cpu-clock:u\x00", filepath.Base(os.Args[0]) + "\x00", string(ownBuildID(t))} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %q", want, out)
 		}
+	}
+}
+
+// ownBuildID is the build ID of this program.
+func ownBuildID(t *testing.T) []byte {
+	t.Helper()
+	img, err := elf.Open(os.Args[0], image.Options{Archs: backsight.CPUs()})
+	if err != nil || img.BuildID == nil {
+		t.Fatal("this program has no build ID: ", err)
+	}
+	t.Cleanup(func() { _ = img.Close() })
+	return img.BuildID
+}
+
+// TestRecordReplaced: a file that was replaced while a process runs is told by the build ID that it had.
+func TestRecordReplaced(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	own, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pid := busyProcess(t, program)
+	if err := errors.Join(os.Remove(program), os.WriteFile(program, []byte("another"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := bs(t, "record", "-F", "999", "-p", pid, "--duration", "500ms", "-f", "data", "-o", "-")
+	if strings.Contains(errs, "does not allow it") {
+		t.Skip(errs)
+	}
+	if code != exitOK || !strings.Contains(out, string(ownBuildID(t))) {
+		t.Errorf("exit code %d, said %q, and no build ID in %d bytes", code, errs, len(out))
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 const (
 	eventMmap, eventMmap2, eventComm    = 1, 10, 3
 	eventAttr, eventRound, eventFeature = 64, 68, 80
-	userMode                            = 2
+	userMode, mmapBuildID               = 2, 1 << 14
 	featureRelease, featureArch         = 4, 6
 	featureEvents                       = 12
 	idSize                              = 24 // of what all events tell behind their own: process and thread, time, processor
@@ -164,30 +164,42 @@ func (r *Recorder) events(attr []byte) []byte {
 func (r *Recorder) appendProcess(b []byte) []byte {
 	dir := "/proc/" + strconv.Itoa(r.pid)
 	for tid, name := range procfs.ThreadNames(dir) {
-		b = r.appendKernels(b, eventComm, tid, nil, name)
+		b = r.appendKernels(b, eventComm, userMode, tid, nil, name)
 	}
 	maps, _ := procfs.Maps(dir)
 	for i := range maps {
-		m := &maps[i]
-		if !m.Exec() {
-			continue
+		if m := &maps[i]; m.Exec() {
+			b = r.appendMapping(b, m, buildIDOf(dir, maps[:i+1]))
 		}
-		body := make([]byte, 0, 64)
-		for _, v := range [...]uint64{m.Lo, m.Hi - m.Lo, m.Off, 0, m.Inode, 0} {
-			body = binary.NativeEndian.AppendUint64(body, v)
-		}
-		body = binary.NativeEndian.AppendUint32(body, unix.PROT_READ|unix.PROT_EXEC)
-		b = r.appendKernels(b, eventMmap2, r.pid, binary.NativeEndian.AppendUint32(body, unix.MAP_PRIVATE), cmp.Or(m.Name, "//anon"))
 	}
 	return b
 }
 
+// appendMapping appends a mapping of code: by the build ID of its file, nil where that is not known.
+func (r *Recorder) appendMapping(b []byte, m *procfs.Mapping, id []byte) []byte {
+	body, misc := make([]byte, 0, 64), uint16(userMode)
+	for _, v := range [...]uint64{m.Lo, m.Hi - m.Lo, m.Off} {
+		body = binary.NativeEndian.AppendUint64(body, v)
+	}
+	if id != nil {
+		misc |= mmapBuildID
+		body = append(append(body, uint8(len(id)), 0, 0, 0), id...)
+		body = append(body, make([]byte, sha1-len(id))...)
+	} else {
+		for _, v := range [...]uint64{0, m.Inode, 0} {
+			body = binary.NativeEndian.AppendUint64(body, v)
+		}
+	}
+	body = binary.NativeEndian.AppendUint32(body, unix.PROT_READ|unix.PROT_EXEC)
+	return r.appendKernels(b, eventMmap2, misc, r.pid, binary.NativeEndian.AppendUint32(body, unix.MAP_PRIVATE), cmp.Or(m.Name, "//anon"))
+}
+
 // appendKernels appends an event as the kernel makes it: process, thread, what it says, a name, and the fields of all events, with the
 // time 0.
-func (r *Recorder) appendKernels(b []byte, kind uint32, tid int, says []byte, name string) []byte {
+func (r *Recorder) appendKernels(b []byte, kind uint32, misc uint16, tid int, says []byte, name string) []byte {
 	body := binary.NativeEndian.AppendUint32(nil, uint32(r.pid))
 	body = binary.NativeEndian.AppendUint32(body, uint32(tid))
 	body = append(append(body, says...), name+"\x00"...)
 	body = append(body, make([]byte, -len(body)&7+idSize)...)
-	return appendEvent(b, kind, userMode, body)
+	return appendEvent(b, kind, misc, body)
 }

@@ -102,6 +102,9 @@ func end(cmd *exec.Cmd) error {
 	return err
 }
 
+// buildIDs is perf_event_attr.build_id: mappings are told with the build IDs of their files, in place of their inodes.
+const buildIDs = 1 << 34
+
 func newRecorder(pid int, opt Options) *Recorder {
 	online, _ := os.ReadFile("/sys/devices/system/cpu/online")
 	r := &Recorder{pid: pid, opt: opt, cpus: processors(string(online))}
@@ -110,7 +113,7 @@ func newRecorder(pid int, opt Options) *Recorder {
 		Sample: uint64(opt.Frequency), Sample_type: sampleType, Sample_regs_user: registers[runtime.GOARCH], Sample_stack_user: uint32(opt.Stack),
 		Clockid: unix.CLOCK_MONOTONIC, // which logs of code that was made tell, too
 		Bits: unix.PerfBitUseClockID | unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
-			unix.PerfBitTask | unix.PerfBitSampleIDAll | unix.PerfBitExcludeCallchainUser | unix.PerfBitExcludeHv,
+			unix.PerfBitTask | unix.PerfBitSampleIDAll | unix.PerfBitExcludeCallchainUser | unix.PerfBitExcludeHv | buildIDs,
 	}
 	if !opt.Kernel {
 		r.attr.Bits |= unix.PerfBitExcludeKernel | unix.PerfBitExcludeCallchainKernel
@@ -122,6 +125,10 @@ func newRecorder(pid int, opt Options) *Recorder {
 func (r *Recorder) add(tid int) error {
 	for i, cpu := range r.cpus {
 		fd, err := unix.PerfEventOpen(&r.attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if errors.Is(err, unix.EINVAL) && r.attr.Bits&buildIDs != 0 { // Linux before 5.12
+			r.attr.Bits &^= buildIDs
+			fd, err = unix.PerfEventOpen(&r.attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		}
 		if err != nil {
 			return err
 		}
