@@ -177,7 +177,7 @@ func TestFirstPLTEntry(t *testing.T) {
 }
 
 // TestStubOfStaticProgram: the tables of a static program list its functions, not the stubs of those that
-// the start chooses; a stub is known by its word, which is the stub's end at first.
+// the start chooses; a stub is known by its word, which is the stub's end at first, and no function is sought for it.
 func TestStubOfStaticProgram(t *testing.T) {
 	const listing = `
 		4010c0: ff 25 3a 0f 00 00  jmp  *0xf3a(%rip)       402000
@@ -188,16 +188,18 @@ func TestStubOfStaticProgram(t *testing.T) {
 		4010d4: e8 e7 ff ff ff     call 4010c0
 		4010d9: 48 83 c4 08        add  $8,%rsp
 		4010dd: c3                 ret`
-	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) { yield(0x4010d0, 0x4010de) }
+	sought := false
+	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) { sought = true; yield(0x4010d0, 0x4010de) }
 	for word, known := range map[uint64]bool{0x4010c6: true, 0x4010c8: false} {
 		img := codetest.Program{CPU: "x86_64", Listing: listing, Data: map[uint64][]uint64{0x402000: {word}},
 			Sections: map[string]uint64{".text": 0x4010d0}}.Image(t)
 		q := stackwalk.Query{Image: img, Arch: img.Arch, PC: 0x4010c0, Resume: 0x4010c0, Exact: true}
 		var r stackwalk.Rule
+		sought = false
 		v := code.New(&discover.Tables{Functions: tables}).Rule(&q, &r)
 		got := v == unwind.Found && r.Format(img.Arch) == "CFA=rsp+8 RA=[CFA-8]" && r.Flags&stackwalk.FromEntry != 0
-		if got != known {
-			t.Errorf("a word of %#x: %v, %s, from an entry: %t; want %t", word, v, r.Format(img.Arch), got, known)
+		if got != known || sought == known {
+			t.Errorf("functions were sought: %t; a word of %#x: %v, %s, from an entry: %t; want %t", sought, word, v, r.Format(img.Arch), got, known)
 		}
 	}
 }

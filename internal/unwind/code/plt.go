@@ -3,6 +3,10 @@ package code
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/unwind"
 )
 
 // maxPLT0 is how many instructions the first entry of a PLT has on x86.
@@ -37,6 +41,22 @@ func (s *search) fromStub() {
 		}
 		return
 	}
+}
+
+// isStub tells whether the first instruction of a PLT stub stands at a place of which the file says nothing.
+func (p *program) isStub(at disasm.Addr) bool {
+	_, _, declared := p.Entries.Declared(at.PC)
+	return !declared && beginsStub(p, at)
+}
+
+// stub writes the rule for the first instruction of a PLT stub: all is as the call left it. Nothing else is asked, for lld writes no table
+// for stubs, and the functions of Firefox's libxul.so would have to be sought in 120 MB of code.
+func (p *program) stub(q *stackwalk.Query, out *stackwalk.Rule) unwind.Verdict {
+	called := heights.SavedRegs{Kept: ^cpu.RegSet(0)}
+	if q.Try > 0 || !rules.FromHeights(nil, &called, p.Arch, out) {
+		return unwind.NotCovered
+	}
+	return unwind.Found
 }
 
 // beginsStub tells whether an address is that of the first instruction of a PLT stub, where calls lead whatever

@@ -114,6 +114,9 @@ func (p *program) rule(q *stackwalk.Query, out *stackwalk.Rule) (v unwind.Verdic
 		anywhere.HasEntry = false
 		q = &anywhere
 	}
+	if q.Exact && p.isStub(disasm.Addr{PC: q.PC, Mode: q.Mode}) {
+		return p.stub(q, out), 0
+	}
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
 		return unwind.Found, 0
