@@ -87,7 +87,8 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 		s.release()
 	}
 	core := &Core{Stopped: time.Since(start), Missed: len(s.late), Threads: procfs.ThreadNames(dir), Waits: waits}
-	last := rest(b.maps, b.sps(), opt.total())
+	read.forget()
+	last := append(rest(b.maps, b.sps(), opt.total()), b.registered(read, b.maps)...)
 	fill(0, mem, last, nil) // of a process that has gone on, and may be another by now
 	b.pieces = apart(slices.Concat(b.pieces, more, last))
 	b.auxv, _ = os.ReadFile(live + "/auxv")

@@ -30,8 +30,10 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	core := &Core{Threads: procfs.ThreadNames(dir), Missed: b.missed}
 	if mem, err := b.memory(dir); err == nil {
-		words := b.words(&memory{ReaderAt: mem})
+		read := &memory{ReaderAt: mem}
+		words := b.words(read)
 		pieces = append(pieces, b.goroutines(words, b.golang(words, b.maps, opt.total()/2), opt.total()/2)...)
+		pieces = append(pieces, b.registered(read, b.maps)...)
 		b.pieces = apart(pieces)
 		fill(0, mem, b.pieces, b.room)
 		_ = mem.Close()
