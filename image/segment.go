@@ -2,8 +2,7 @@ package image
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
+	"sort"
 )
 
 // Segment is a range of the address space that the file fills.
@@ -38,7 +37,7 @@ type Segments []Segment
 
 // disjoint sorts segments and cuts those that overlap, as New says.
 func disjoint(segs Segments) Segments {
-	slices.SortStableFunc(segs, func(a, b Segment) int { return cmp.Compare(a.Addr, b.Addr) })
+	sort.SliceStable(segs, func(i, j int) bool { return segs[i].Addr < segs[j].Addr })
 	out := segs[:0]
 	end := uint64(0)
 	for _, s := range segs {

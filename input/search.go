@@ -1,9 +1,9 @@
 package input
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -51,8 +51,9 @@ const maxBeginning = 256
 // order of their names' lengths, and then of the names.
 func (t *tree) beginning(prefix string) (found []string) {
 	found = slices.Collect(t.listed().beginning(prefix))
-	slices.SortFunc(found, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(filepath.Base(a)), len(filepath.Base(b))), strings.Compare(a, b))
+	sort.Slice(found, func(i, j int) bool {
+		d := len(filepath.Base(found[i])) - len(filepath.Base(found[j]))
+		return d < 0 || d == 0 && found[i] < found[j]
 	})
 	return found[:min(len(found), maxBeginning)]
 }

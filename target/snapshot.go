@@ -5,10 +5,9 @@
 package target
 
 import (
-	"cmp"
 	"iter"
 	"math/bits"
-	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/cpu"
 )
@@ -255,7 +254,7 @@ func (s *Snapshot) ModuleAt(addr uint64) (*Module, bool) {
 
 // SortModules puts Modules in the order that ModuleAt needs.
 func (s *Snapshot) SortModules() {
-	slices.SortStableFunc(s.Modules, func(a, b *Module) int { return cmp.Compare(a.Lo, b.Lo) })
+	sort.SliceStable(s.Modules, func(i, j int) bool { return s.Modules[i].Lo < s.Modules[j].Lo })
 }
 
 // StackOf returns the readable range around a thread's SP: the thread's own

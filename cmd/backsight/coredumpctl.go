@@ -1,12 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -39,7 +39,7 @@ func (s *coreStore) cores(ctx context.Context, matches []string) (paths []string
 		}
 		list[i].path = filepath.Join(s.dir, e.Name())
 	}
-	slices.SortStableFunc(list, func(a, b storedCore) int { return cmp.Compare(b.when, a.when) })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].when > list[j].when })
 	if len(matches) == 0 {
 		matches = []string{""}
 	}

@@ -3,12 +3,12 @@
 package crashdir
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +93,7 @@ func find(list *[]program, path string, when time.Time) *program {
 	i := slices.IndexFunc(*list, func(p program) bool { return p.Program == path })
 	if i < 0 {
 		if len(*list) >= maxPrograms {
-			slices.SortFunc(*list, func(a, b program) int { return cmp.Compare(b.Minute, a.Minute) })
+			sort.Slice(*list, func(x, y int) bool { return (*list)[x].Minute > (*list)[y].Minute })
 			*list = (*list)[:maxPrograms-1]
 		}
 		i = len(*list)

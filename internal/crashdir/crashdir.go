@@ -9,13 +9,13 @@
 package crashdir
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"syscall"
@@ -104,7 +104,7 @@ func (d *Dir) list() (list []crash, err error) {
 		c := &list[len(list)-1]
 		c.files, c.bytes = append(c.files, e.Name()), c.bytes+st.Size()
 	}
-	slices.SortStableFunc(list, func(a, b crash) int { return cmp.Compare(a.when, b.when) })
+	sort.SliceStable(list, func(x, y int) bool { return list[x].when < list[y].when })
 	return list, err
 }
 

@@ -1,9 +1,8 @@
 package gcore
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -178,7 +177,7 @@ func (b *builder) section(entries int) []byte {
 
 // apart are the pieces in the order of their addresses, without those that others hold: threads may run on one stack.
 func apart(pieces []piece) (list []piece) {
-	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
+	sort.Slice(pieces, func(x, y int) bool { return pieces[x].lo < pieces[y].lo })
 	var end uint64
 	for _, p := range pieces {
 		if over := end - min(end, p.lo); over < p.size {

@@ -4,11 +4,11 @@ package gcore
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
@@ -201,7 +201,7 @@ func (d *dump) mapped() {
 		}
 		d.maps = append(d.maps, m)
 	}
-	slices.SortFunc(d.maps, func(a, b procfs.Mapping) int { return cmp.Compare(a.Lo, b.Lo) })
+	sort.Slice(d.maps, func(x, y int) bool { return d.maps[x].Lo < d.maps[y].Lo })
 	w := d.width()
 	r := bin.New(d.files, d.arch.BigEndian)
 	count, unit := r.Uint(w), r.Uint(w)

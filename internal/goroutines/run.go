@@ -1,8 +1,6 @@
 package goroutines
 
 import (
-	"cmp"
-	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -44,7 +42,7 @@ func (p *program) byStack() func(target.Range) *target.Thread {
 			list = append(list, at{sp, t})
 		}
 	}
-	slices.SortFunc(list, func(a, b at) int { return cmp.Compare(a.sp, b.sp) })
+	sort.Slice(list, func(x, y int) bool { return list[x].sp < list[y].sp })
 	return func(stack target.Range) *target.Thread {
 		i := sort.Search(len(list), func(i int) bool { return list[i].sp >= stack.Lo })
 		if i == len(list) || !stack.Contains(list[i].sp) {

@@ -1,10 +1,8 @@
 package goroutines
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -206,7 +204,7 @@ func (p *program) haveParents(list []goroutine) bool {
 
 // replace makes the snapshot's threads: what crashed first, the program's goroutines, the runtime's, other threads.
 func (p *program) replace(list []goroutine) {
-	slices.SortFunc(list, func(a, b goroutine) int { return cmp.Compare(a.what.ID, b.what.ID) })
+	sort.Slice(list, func(x, y int) bool { return list[x].what.ID < list[y].what.ID })
 	taken := map[*target.Thread]bool{}
 	var out, system, others []target.Thread
 	for i := range list {
@@ -225,15 +223,8 @@ func (p *program) replace(list []goroutine) {
 		}
 	}
 	p.snap.Threads = append(append(out, system...), others...)
-	slices.SortStableFunc(p.snap.Threads, func(a, b target.Thread) int {
-		switch {
-		case a.Crashed == b.Crashed:
-			return 0
-		case a.Crashed:
-			return -1
-		}
-		return 1
-	})
+	all := p.snap.Threads
+	sort.SliceStable(all, func(x, y int) bool { return all[x].Crashed && !all[y].Crashed })
 }
 
 // thread is a goroutine as a thread.

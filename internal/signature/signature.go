@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -282,8 +283,8 @@ func (s *signer) turning(list []report.SignedFrame) (turn []report.SignedFrame) 
 	if named := func(f report.SignedFrame) bool { return len(f.Named) >= 2 }; slices.ContainsFunc(turn, named) {
 		turn = slices.DeleteFunc(turn, func(f report.SignedFrame) bool { return !named(f) }) // other fingerprints do not stay
 	}
-	slices.SortFunc(turn, func(a, b report.SignedFrame) int {
-		return cmp.Or(cmp.Compare(a.Print, b.Print), strings.Compare(a.Function, b.Function))
+	sort.Slice(turn, func(a, b int) bool {
+		return cmp.Or(cmp.Compare(turn[a].Print, turn[b].Print), strings.Compare(turn[a].Function, turn[b].Function)) < 0
 	})
 	return turn
 }

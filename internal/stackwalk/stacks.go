@@ -2,7 +2,7 @@ package stackwalk
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -70,7 +70,7 @@ func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
 	for _, d := range first {
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b Doubt) int { return cmp.Compare(a.Walk, b.Walk) })
+	sort.Slice(out, func(a, b int) bool { return out[a].Walk < out[b].Walk })
 	return out
 }
 
@@ -170,7 +170,9 @@ func (r *run) end(runs []run, at uint64, frame int) []run {
 // before another owner's ends. Of the runs that are open, only the two that reach highest are
 // kept, of different owners.
 func sweep(walks []Walked, runs []run, tell func(d, other Doubt)) {
-	slices.SortFunc(runs, func(a, b run) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.walk, b.walk)) })
+	sort.Slice(runs, func(a, b int) bool {
+		return cmp.Or(cmp.Compare(runs[a].lo, runs[b].lo), cmp.Compare(runs[a].walk, runs[b].walk)) < 0
+	})
 	var top, second *run
 	for i := range runs {
 		r, o := &runs[i], top

@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -200,7 +199,7 @@ func (c *collector) listed(tables *Tables) (covered uint64, gaps []span) {
 		all = append(all, span{pc, hi})
 		return true
 	})
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	sort.Slice(all, func(i, j int) bool { return all[i].lo < all[j].lo })
 	end := uint64(0)
 	for _, s := range all {
 		covered += s.hi - s.lo

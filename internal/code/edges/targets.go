@@ -1,7 +1,6 @@
 package edges
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -115,7 +114,7 @@ func (p *program) targetsOf(site disasm.Addr) targets {
 		}
 		if t.known = dataflow.CallTargets(f, site); len(t.known) > 0 {
 			t.all = true
-			slices.SortFunc(t.known, func(a, b disasm.Addr) int { return cmp.Compare(a.PC, b.PC) })
+			sort.Slice(t.known, func(i, j int) bool { return t.known[i].PC < t.known[j].PC })
 			t.known = slices.Compact(t.known)
 		} else if to, _ := f.CallTarget(site.PC); to.PC != 0 {
 			t.known = []disasm.Addr{to}

@@ -3,6 +3,7 @@ package elf
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // resolver is a word to be filled with the address that the function at an image address returns:
@@ -29,7 +30,7 @@ func (m *imports) addResolver(addr, at uint64) bool {
 }
 
 func (m *imports) sortResolvers() {
-	slices.SortStableFunc(m.resolvers, func(a, b resolver) int { return cmp.Compare(a.addr, b.addr) })
+	sort.SliceStable(m.resolvers, func(i, j int) bool { return m.resolvers[i].addr < m.resolvers[j].addr })
 	m.resolvers = slices.Clip(m.resolvers)
 }
 

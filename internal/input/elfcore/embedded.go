@@ -2,9 +2,9 @@ package elfcore
 
 import (
 	"bytes"
-	"cmp"
 	"path"
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -19,7 +19,7 @@ import (
 //	7cb0e63000-7cb0e64000  offset 5000  fake.apk     the same, from its offset 0x1000 on
 func (f *finder) fromArchive(m *mapping, binaries *budget.Budget) (found bool) {
 	parts := slices.Clone(m.parts)
-	slices.SortFunc(parts, func(a, b fileMapping) int { return cmp.Compare(a.start, b.start) })
+	sort.Slice(parts, func(a, b int) bool { return parts[a].start < parts[b].start })
 	var list []embedded
 	for _, p := range parts {
 		if img := f.embeddedAt(m.path, p, binaries); img != nil {

@@ -9,7 +9,6 @@
 package jitnames
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 )
@@ -52,7 +51,7 @@ func newIndex(list []*function) *index {
 			edges = append(edges, edge{f.addr, int32(i), true}, edge{f.addr + f.size, int32(i), false})
 		}
 	}
-	slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.at, b.at) })
+	sort.Slice(edges, func(a, b int) bool { return edges[a].at < edges[b].at })
 	out, open := &index{list: list}, []int32(nil)
 	for i, e := range edges {
 		k, isOpen := slices.BinarySearch(open, e.which)

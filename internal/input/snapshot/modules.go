@@ -1,11 +1,11 @@
 package snapshot
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -39,7 +39,7 @@ func (b *builder) modules(ctx context.Context, r *record, want stated) *moduleSe
 			b.last.add(b.env.Files, ref, b.dir)
 		}
 		m := b.last.modules
-		slices.SortStableFunc(m, func(a, b *target.Module) int { return cmp.Compare(a.Lo, b.Lo) })
+		sort.SliceStable(m, func(i, j int) bool { return m[i].Lo < m[j].Lo })
 	}
 	return &b.last
 }
