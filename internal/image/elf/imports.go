@@ -3,6 +3,7 @@ package elf
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/backsight/backsight/image"
@@ -58,7 +59,10 @@ func (s *slots) symbol(addr uint64) (uint32, bool) {
 		return 0, false
 	}
 	s.sorted.Do(func() {
-		slices.SortFunc(s.list, func(a, b slot) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.sym, b.sym)) })
+		sort.Slice(s.list, func(i, j int) bool {
+			a, b := &s.list[i], &s.list[j]
+			return a.addr < b.addr || a.addr == b.addr && a.sym < b.sym
+		})
 		s.list = slices.Clip(s.list)
 	})
 	n, found := slices.BinarySearchFunc(s.list, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
