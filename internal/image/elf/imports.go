@@ -19,29 +19,26 @@ type imports struct {
 	whole slots  // of the GOT, and what stands for such a word
 	plus  slots  // of data
 	got   globalGOT
-	// resolvers are the words that code of the image fills, sorted by addr.
-	resolvers []resolver
-	left      budget.Budget // of slots and resolvers
+	// chosen are the words that get what a function of the image returns: the address of the best implementation of an indirect
+	// function for the processor.
+	chosen slots
+	left   budget.Budget // of slots
 }
 
-// slots are words that are filled with addresses of symbols. They are put in order when one among them is first asked for:
-// linkers order relocations by symbol, LibreOffice's libmergedlo.so has 45,000 in the tables of its classes, and code asks
-// for none but those of the GOT.
+// slots are words that the dynamic linker fills. They are put in order when one among them is first asked for: linkers order
+// relocations by symbol, LibreOffice's libmergedlo.so has 45,000 in the tables of its classes, and code asks for none but those of the GOT.
 type slots struct {
 	list   []slot
 	lo, hi uint64 // the first and the last address
 	sorted sync.Once
 }
 
-// slot is a word to be filled with the address of a symbol, or, on MIPS, the stub
-// that stands for one.
-type slot struct {
-	addr uint64
-	sym  uint32
-}
+// slot is a word, or, on MIPS, the stub that stands for one, with the number of the symbol whose address it gets, or the image address of
+// the function that tells what it gets.
+type slot struct{ addr, by uint64 }
 
 // add adds a slot and tells whether there was room.
-func (m *imports) add(to *slots, addr uint64, sym uint32) bool {
+func (m *imports) add(to *slots, addr, by uint64) bool {
 	if !m.left.Draw(1) {
 		return false
 	}
@@ -49,19 +46,19 @@ func (m *imports) add(to *slots, addr uint64, sym uint32) bool {
 		to.lo, to.hi = addr, addr
 	}
 	to.lo, to.hi = min(to.lo, addr), max(to.hi, addr)
-	to.list = append(to.list, slot{addr, sym})
+	to.list = append(to.list, slot{addr, by})
 	return true
 }
 
-// symbol is the number of the symbol whose address is stored at addr; of several relocations of a word, the lowest.
-func (s *slots) symbol(addr uint64) (uint32, bool) {
+// at is what fills the word at addr; of several relocations of a word, the lowest.
+func (s *slots) at(addr uint64) (by uint64, ok bool) {
 	if len(s.list) == 0 || addr < s.lo || addr > s.hi {
 		return 0, false
 	}
 	s.sorted.Do(func() {
 		sort.Slice(s.list, func(i, j int) bool {
 			a, b := &s.list[i], &s.list[j]
-			return a.addr < b.addr || a.addr == b.addr && a.sym < b.sym
+			return a.addr < b.addr || a.addr == b.addr && a.by < b.by
 		})
 		s.list = slices.Clip(s.list)
 	})
@@ -69,7 +66,7 @@ func (s *slots) symbol(addr uint64) (uint32, bool) {
 	if !found {
 		return 0, false
 	}
-	return s.list[n].sym, true
+	return s.list[n].by, true
 }
 
 // Import names what the dynamic linker stores at addr.
@@ -98,14 +95,15 @@ func (c *container) Defined(addr uint64) (own image.Symbol, imported, ok bool) {
 
 // symbol is the symbol whose address the dynamic linker stores at addr.
 func (m *imports) symbol(addr uint64) (sym, bool) {
-	i, ok := m.got.symbol(addr)
+	n, ok := m.got.symbol(addr)
+	i := uint64(n)
 	if !ok {
-		i, ok = m.whole.symbol(addr)
+		i, ok = m.whole.at(addr)
 	}
 	if !ok {
-		i, ok = m.plus.symbol(addr)
+		i, ok = m.plus.at(addr)
 	}
-	if !ok || uint64(i) >= uint64(m.syms.len()) {
+	if !ok || i >= uint64(m.syms.len()) {
 		return sym{}, false
 	}
 	return m.syms.at(int(i)), true
@@ -138,7 +136,6 @@ func (m *imports) find(c *container) {
 	m.relocated(c, d.rela, d.relasz, true, d.relatives)
 	m.relocated(c, d.jmprel, d.pltrelsz, d.pltrel == dtRela, 0)
 	m.addStubs()
-	m.sortResolvers()
 }
 
 // relocated adds the words that the table of size bytes at addr fills with the
@@ -171,10 +168,10 @@ func (m *imports) relocated(c *container, addr, size uint64, rela bool, relative
 			addend, _ = c.img.Word(offset)
 		}
 		switch {
-		case resolves && !m.addResolver(offset, addend):
+		case resolves && !m.add(&m.chosen, offset, addend):
 			return
 		case sym == 0 || how == other || how == plus && addend != 0:
-		case !m.add(m.filled(how), offset, sym):
+		case !m.add(m.filled(how), offset, uint64(sym)):
 			return
 		}
 	}
@@ -269,7 +266,7 @@ func (m *imports) addResolved(f *file) {
 		m.syms = symtab{f: f, syms: f.sections.bytes(s), str: f.sections.bytes(f.sections.at(int(s.link)))}
 		m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
 		for k := range m.syms.len() {
-			if s := m.syms.at(k); s.shndx == shnUndef && s.value != 0 && !m.add(&m.whole, s.value, uint32(k)) {
+			if s := m.syms.at(k); s.shndx == shnUndef && s.value != 0 && !m.add(&m.whole, s.value, uint64(k)) {
 				break
 			}
 		}
@@ -285,7 +282,7 @@ func (m *imports) addStubs() {
 	for i := m.got.first; i-m.got.first < m.got.n && uint64(i) < uint64(m.syms.len()); i++ {
 		if s := m.syms.at(int(i)); s.shndx == shnUndef && s.value != 0 && s.typ() == sttFunc {
 			addr, _ := m.syms.code(&s)
-			if !m.add(&m.whole, addr, i) {
+			if !m.add(&m.whole, addr, uint64(i)) {
 				return
 			}
 		}
