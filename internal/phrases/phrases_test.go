@@ -7,7 +7,7 @@ import (
 )
 
 func TestFirst(t *testing.T) {
-	list := New("hard fault on thread", "hard fault", "fault:", "ha")
+	list := List{Phrases: func() []string { return []string{"hard fault on thread", "hard fault", "fault:", "ha"} }}
 	for _, c := range []struct {
 		text         string
 		most, phrase int
@@ -51,7 +51,8 @@ func TestAsOneByOne(t *testing.T) {
 				break
 			}
 		}
-		if got := New(phrases...).Within(text, most); got != want {
+		list := List{Phrases: func() []string { return phrases }}
+		if got := list.Within(text, most); got != want {
 			t.Fatalf("%q of %q within %d: %d, not %d", phrases, text, most, got, want)
 		}
 	}

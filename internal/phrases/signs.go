@@ -88,7 +88,7 @@ func Texts(texts ...string) []Sign {
 }
 
 // Signs are the phrases of a list as signs.
-func (l *List) Signs() []Sign { return Texts(l.phrases...) }
+func (l *List) Signs() []Sign { return Texts(l.Phrases()...) }
 
 // rarest is where in a phrase the two bytes stand that are the rarest in logs.
 func rarest(text string) (at int) {

@@ -12,7 +12,7 @@ import (
 // frame reads a frame: its number, the binary, the address, and what the reporter knew:
 // "symbol + 12 (file.m:3)", or "0x1000 + 12" where it knew none.
 func (r *textReport) frame(line string) bool {
-	m := frameLine().FindStringSubmatch(line)
+	m := frameLine.compiled().FindStringSubmatch(line)
 	if m == nil {
 		if line == "" {
 			r.end()
@@ -39,11 +39,11 @@ func (r *textReport) frame(line string) bool {
 }
 
 // sourcePlace is the place in the source at the end of a line: (file.m:3).
-var sourcePlace = pattern(` \(([^()]+):(\d+)\)$`)
+var sourcePlace = pattern{expr: ` \(([^()]+):(\d+)\)$`}
 
 // placeIn takes the place in the source off what a reporter knew.
 func placeIn(known string, l *target.Listed) string {
-	m := sourcePlace().FindStringSubmatchIndex(known)
+	m := sourcePlace.compiled().FindStringSubmatchIndex(known)
 	if m == nil {
 		return known
 	}
@@ -63,7 +63,7 @@ func (r *textReport) addresses(line string) {
 // image reads a line of "Binary Images:": 0xfrom - 0xto +name arch (version) <UUID> path. Before
 // iOS the name is a bundle's identifier, without an architecture.
 func (r *textReport) image(line string) {
-	m := imageLine().FindStringSubmatch(line)
+	m := imageLine.compiled().FindStringSubmatch(line)
 	if m == nil {
 		return
 	}

@@ -19,8 +19,8 @@ import (
 //	  1000  CFRunLoopRun + 40 (CoreFoundation + 1072619) [0x7ff811fc1deb]
 //	   *1000  ipc_mqueue_receive_continue + 0 (kernel + 335600) [0xffffff8000261ef0]
 var (
-	sampledLine = pattern(`^\s+(?:\d+ )?Thread[ _](0x)?([0-9a-f]+)\s*(?:Thread name "([^"]*)")?`)
-	treeLine    = pattern(`^([ +!:|*]*)(\d+) +(.*?) +\[0x([0-9a-f]+)`)
+	sampledLine = pattern{expr: `^\s+(?:\d+ )?Thread[ _](0x)?([0-9a-f]+)\s*(?:Thread name "([^"]*)")?`}
+	treeLine    = pattern{expr: `^([ +!:|*]*)(\d+) +(.*?) +\[0x([0-9a-f]+)`}
 )
 
 // sampled tells a report that counts stacks from one of a crash.
@@ -84,8 +84,8 @@ func (r *samples) line(line string) {
 	case trimmed == "Binary Images:":
 		r.endThread()
 		r.images = true
-	case sampledLine().MatchString(line):
-		m := sampledLine().FindStringSubmatch(line)
+	case sampledLine.compiled().MatchString(line):
+		m := sampledLine.compiled().FindStringSubmatch(line)
 		base := 10
 		if m[1] != "" {
 			base = 16
@@ -103,7 +103,7 @@ func (r *samples) line(line string) {
 // frame takes the next frame of the first path through the tree, which is the heaviest: where
 // the tree goes back to a lesser depth, the path has ended.
 func (r *samples) frame(line string) {
-	m := treeLine().FindStringSubmatch(line)
+	m := treeLine.compiled().FindStringSubmatch(line)
 	if m == nil || r.branch {
 		return
 	}

@@ -8,24 +8,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/input/darwin"
+	"github.com/backsight/backsight/internal/memo"
 	"github.com/backsight/backsight/target"
 )
 
 // The lines of a report as text.
 var (
-	threadLine = pattern(`^Thread (\d+)( Crashed)?:{1,2}\s*(.*)$`)
-	nameLine   = pattern(`^Thread (\d+) name:\s*(.*)$`)
-	stateLine  = pattern(`^(?:Thread (\d+)|Unknown thread) crashed with (.*?) Thread State`)
+	threadLine = pattern{expr: `^Thread (\d+)( Crashed)?:{1,2}\s*(.*)$`}
+	nameLine   = pattern{expr: `^Thread (\d+) name:\s*(.*)$`}
+	stateLine  = pattern{expr: `^(?:Thread (\d+)|Unknown thread) crashed with (.*?) Thread State`}
 	// frameLine: a number, the binary, the address, what the reporter knew of it.
-	frameLine     = pattern(`^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`)
-	registerPair  = pattern(`([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`)
-	imageLine     = pattern(`^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`)
-	backtraceLine = pattern(`^Application Specific Backtrace \d+:`)
+	frameLine     = pattern{expr: `^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`}
+	registerPair  = pattern{expr: `([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`}
+	imageLine     = pattern{expr: `^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`}
+	backtraceLine = pattern{expr: `^Application Specific Backtrace \d+:`}
 )
 
 // textReport is a report while it is read.
@@ -55,9 +55,14 @@ func newTextReport(size int) *textReport {
 // maxHeader bounds the headers of a report, which has some twenty.
 const maxHeader = 256
 
-// pattern compiles an expression when a report of this kind is read, not when the program begins.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+// pattern is an expression that is compiled when a report of this kind is read, not when the program begins.
+type pattern struct {
+	expr string
+	once memo.Once[*regexp.Regexp]
+}
+
+func (p *pattern) compiled() *regexp.Regexp {
+	return p.once.Get(func() *regexp.Regexp { return regexp.MustCompile(p.expr) })
 }
 
 // headerLine takes a line "Key: value" of the report's first part. Of several lines with one key
@@ -141,9 +146,9 @@ func (r *textReport) line(line string) {
 		r.images = true
 	case strings.HasPrefix(line, "Thread ") || strings.HasPrefix(line, "Unknown thread"):
 		r.threadLine(line)
-	case strings.HasPrefix(line, "Last Exception Backtrace:"), backtraceLine().MatchString(line):
+	case strings.HasPrefix(line, "Last Exception Backtrace:"), backtraceLine.compiled().MatchString(line):
 		r.begin(target.Thread{ID: -1, Name: lastException})
-	case r.state >= 0 && registerPair().MatchString(line):
+	case r.state >= 0 && registerPair.compiled().MatchString(line):
 		r.registers(line)
 	case r.at >= 0 && strings.HasPrefix(line, "(0x"):
 		r.addresses(line)
@@ -190,13 +195,13 @@ func (r *textReport) end() {
 }
 
 func (r *textReport) threadLine(line string) {
-	if m := nameLine().FindStringSubmatch(line); m != nil {
+	if m := nameLine.compiled().FindStringSubmatch(line); m != nil {
 		if r.room.Threads.Left() > int64(len(r.names)) {
 			r.names[atoi(m[1])] = m[2]
 		}
-	} else if m := stateLine().FindStringSubmatch(line); m != nil {
+	} else if m := stateLine.compiled().FindStringSubmatch(line); m != nil {
 		r.state = r.crashed(m[1])
-	} else if m := threadLine().FindStringSubmatch(line); m != nil {
+	} else if m := threadLine.compiled().FindStringSubmatch(line); m != nil {
 		t := target.Thread{ID: atoi(m[1]), Crashed: m[2] != "", Name: m[3]}
 		if t.Name == "" {
 			t.Name = r.names[t.ID]
@@ -218,7 +223,7 @@ func (r *textReport) crashed(number string) int {
 }
 
 func (r *textReport) registers(line string) {
-	for _, m := range registerPair().FindAllStringSubmatch(line, -1) {
+	for _, m := range registerPair.compiled().FindAllStringSubmatch(line, -1) {
 		if v, ok := hexNumber(m[2]); ok {
 			darwin.Register(r.arch, &r.out.Threads[r.state].Regs, m[1], v)
 		}
@@ -226,14 +231,14 @@ func (r *textReport) registers(line string) {
 }
 
 // process is "name [pid]".
-var process = pattern(`^(.*?) \[(\d+)\]`)
+var process = pattern{expr: `^(.*?) \[(\d+)\]`}
 
 // finish takes the headers over.
 func (r *textReport) finish() {
 	r.end()
 	r.out.Arch, r.out.OS = r.arch, darwin.System(r.header["OS Version"])
 	r.out.Command, r.out.Time = r.header["Path"], r.header["Date/Time"]
-	if m := process().FindStringSubmatch(r.header["Process"]); m != nil {
+	if m := process.compiled().FindStringSubmatch(r.header["Process"]); m != nil {
 		r.out.PID = atoi(m[2])
 		if r.out.Command == "" {
 			r.out.Command = m[1]

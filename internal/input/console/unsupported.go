@@ -27,7 +27,7 @@ func Unsupported(line string) string {
 	return ""
 }
 
-var unsupported = phrases.Of(marks[:], func(m *mark) string { return m.text })
+var unsupported = phrases.List{Phrases: func() []string { return phrases.Of(marks[:], func(m *mark) string { return m.text }) }}
 
 // Refusal says of a report that it is of such a processor.
 func Refusal(title, processor string) string {

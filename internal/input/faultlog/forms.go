@@ -165,7 +165,7 @@ func formOf(line string) (f form, ok bool) {
 }
 
 // formPhrases are the words of the forms.
-var formPhrases = phrases.Of(forms, func(f *form) string { return f.words })
+var formPhrases = phrases.List{Phrases: func() []string { return phrases.Of(forms, func(f *form) string { return f.words }) }}
 
 // merge adds what another line says. What was said first stays.
 func (f *form) merge(g form) {

@@ -45,7 +45,7 @@ func (l *lister) begins(line string) bool {
 }
 
 // addressesFollow are lines in front of addresses that have a line each: Zephyr on x86, OP-TEE, OpenTitan.
-var addressesFollow = phrases.New("call trace:", "Call stack:", "===== Call Stack =====")
+var addressesFollow = phrases.List{Phrases: func() []string { return []string{"call trace:", "Call stack:", "===== Call Stack ====="} }}
 
 // some tells whether a frame was listed.
 func (l *lister) some() bool { return len(l.chains) > 0 && len(l.chains[0].listed) > 0 }

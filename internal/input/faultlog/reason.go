@@ -57,12 +57,15 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	return f
 }
 
-// sentences are what Zephyr prints in the place of CFSR, one for each bit (arch/arm/core/
-// cortex_m/fault.c). Memory management and bus faults have some in common.
-var sentences = []struct {
+// sentence is what is printed in the place of bits of CFSR or HFSR.
+type sentence struct {
 	text string
 	bits uint64
-}{
+}
+
+// sentences are what Zephyr prints in the place of CFSR, one for each bit (arch/arm/core/
+// cortex_m/fault.c). Memory management and bus faults have some in common.
+var sentences = []sentence{
 	{"Instruction Access Violation", 1 << 0}, {"Data Access Violation", 1 << 1}, {"MMFAR Address: ", cortexm.MMARValid},
 	{"Instruction bus error", 1 << 8}, {"Imprecise data bus error", 1 << 10}, {"Precise data bus error", 1 << 9}, {"BFAR Address: ", cortexm.BFARValid},
 	{"Attempt to execute undefined instruction", 1 << 16}, {"Illegal use of the EPSR", 1 << 17}, {"Illegal load of EXC_RETURN into PC", 1 << 18},
@@ -73,10 +76,7 @@ var sentences = []struct {
 
 // causedBy are what CmBacktrace prints in the place of CFSR and HFSR (cmb_en_US.h, cmb_zh_CN_UTF8.h), one for each bit. Those of
 // HFSR are shifted.
-var causedBy = []struct {
-	text string
-	bits uint64
-}{
+var causedBy = []sentence{
 	{"Hard fault is caused by failed vector fetch", vectorTable}, {"取中断向量时出错", vectorTable},
 	{"Memory management fault is caused by instruction access violation", 1 << 0}, {"允许访问的区域取指令", 1 << 0},
 	{"Memory management fault is caused by data access violation", 1 << 1}, {"允许访问的区域读、写数据", 1 << 1},
@@ -105,12 +105,7 @@ const (
 	vectorTable = 1 << 1 << hardShift
 )
 
-var causePhrases = phrases.Of(causedBy, func(c *struct {
-	text string
-	bits uint64
-}) string {
-	return c.text
-})
+var causePhrases = phrases.List{Phrases: func() []string { return phrases.Of(causedBy, func(c *sentence) string { return c.text }) }}
 
 // takeCause takes the bit that a line of CmBacktrace says.
 func (s *said) takeCause(line string) bool {

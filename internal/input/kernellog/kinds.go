@@ -77,7 +77,7 @@ var kinds = [...]kind{
 }
 
 // kindPhrases are what the kinds say.
-var kindPhrases = phrases.Of(kinds[:], func(k *kind) string { return k.says })
+var kindPhrases = phrases.List{Phrases: func() []string { return phrases.Of(kinds[:], func(k *kind) string { return k.says }) }}
 
 // taskDump begins the task of each processor that RCU waits for.
 const taskDump = "Task dump for CPU "

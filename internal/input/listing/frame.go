@@ -4,7 +4,8 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/backsight/backsight/internal/memo"
 )
 
 // Frame is what a line says of a frame. What it does not say is "", 0, or −1.
@@ -66,7 +67,7 @@ func withoutProcess(line string) string {
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
 	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
-	for _, i := range byStart.of(line[0]) {
+	for _, i := range byStart.Get(formsByStart)[line[0]] {
 		form := &forms[i]
 		if form.starts == "" && !bracketed {
 			continue
@@ -83,14 +84,8 @@ func parseAt(line string) (f Frame, ok bool) {
 	return f, false
 }
 
-// formIndex has the forms of lines that begin with a byte, in their order. It is made for the first line.
-type formIndex struct{ made func() *[256][]int }
-
-func newFormIndex() formIndex { return formIndex{sync.OnceValue(formsByStart)} }
-
-func (x formIndex) of(begins byte) []int { return x.made()[begins] }
-
-var byStart = newFormIndex()
+// byStart has the forms of lines that begin with a byte, in their order. It is made for the first line.
+var byStart memo.Once[*[256][]int]
 
 func formsByStart() *[256][]int {
 	list := new([256][]int)

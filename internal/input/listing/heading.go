@@ -76,7 +76,9 @@ var headlines = [...]headline{
 }
 
 // headings are what a line has that begins a record, or says of which process a thread is.
-var headings = phrases.New(append(says(), "pid: ", " ip ", " ip:", "sending SIGSEGV", "]: unhandled ", "unexpected fatal ")...)
+var headings = phrases.List{Phrases: func() []string {
+	return append(says(), "pid: ", " ip ", " ip:", "sending SIGSEGV", "]: unhandled ", "unexpected fatal ")
+}}
 
 func says() (list []string) {
 	for i := range headlines {

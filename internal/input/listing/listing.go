@@ -26,7 +26,9 @@ func Reader() console.Reader {
 }
 
 // marks are what a log with a list has somewhere.
-var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ", javaError, "Binary file \"")
+var marks = phrases.List{Phrases: func() []string {
+	return []string{"#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ", javaError, "Binary file \""}
+}}
 
 type logKey struct{}
 
@@ -107,7 +109,7 @@ func contentsOfRecords(records []*record, log *console.Log) *contents {
 			}
 		}
 	}
-	if len(c.begin) > 0 && !log.Has(marks) {
+	if len(c.begin) > 0 && !log.Has(&marks) {
 		return new(contents)
 	}
 	slices.Sort(c.begin)

@@ -160,7 +160,9 @@ var calls = []struct{ text, name string }{
 	{"Read register '", " "},
 }
 
-var callPhrases = phrases.Of(calls, func(c *struct{ text, name string }) string { return c.text })
+var callPhrases = phrases.List{Phrases: func() []string {
+	return phrases.Of(calls, func(c *struct{ text, name string }) string { return c.text })
+}}
 
 // named is a line with the names of registers in the place of such phrases.
 func named(line string) string {
