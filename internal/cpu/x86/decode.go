@@ -1,6 +1,9 @@
 package x86
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/memo"
+)
 
 // decoder decodes the 64-bit mode (long) or the 32-bit mode.
 type decoder struct{ long bool }
@@ -17,17 +20,22 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 	return n
 }
 
-// fresh64 and fresh32 are the inst of either mode before an instruction is parsed.
-var (
-	fresh64 = inst{maps: entries64, mask: 1<<64 - 1, regs: &numbered64, indexes: &indexes64, rexBits: 0xf0, relative: 1<<64 - 1, long: true}
-	fresh32 = inst{maps: entries32, mask: 1<<32 - 1, regs: &numbered32, indexes: &indexes32}
-)
+// fresh64 and fresh32 are the inst of either mode before an instruction is parsed, made when code of the mode is looked at.
+var fresh64, fresh32 memo.Once[*inst]
 
 func (d decoder) fresh() *inst {
 	if d.long {
-		return &fresh64
+		return fresh64.Get(newInst64)
 	}
-	return &fresh32
+	return fresh32.Get(newInst32)
+}
+
+func newInst64() *inst {
+	return &inst{maps: newMaps(true), mask: 1<<64 - 1, regs: &numbered64, indexes: indexesOf(numbered64), rexBits: 0xf0, relative: 1<<64 - 1, long: true}
+}
+
+func newInst32() *inst {
+	return &inst{maps: newMaps(false), mask: 1<<32 - 1, regs: &numbered32, indexes: indexesOf(numbered32)}
 }
 
 // decode decodes instructions that begin where a whole window of code is left, up to the first

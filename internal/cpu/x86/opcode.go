@@ -184,11 +184,17 @@ func newEntry(a attr, long bool) entry {
 
 func (r entry) kind() attr { return attr(r/kindOne) & immMask }
 
-// entries64 and entries32 are the one-byte and two-byte maps of the two modes.
-var entries64, entries32 = newEntries(true), newEntries(false)
+// maps are what is looked up of the opcodes of the one-byte and the two-byte map.
+type maps struct {
+	entries [2][256]entry
+	plans   [2][256]plan // the same in both modes: an opcode that is a prefix or undefined in a mode is not looked up there
+}
 
-func newEntries(long bool) *[2][256]entry {
-	var entries [2][256]entry
+func newMaps(long bool) *maps {
+	return &maps{newEntries(long), [2][256]plan{oneBytePlans(), twoBytePlans()}}
+}
+
+func newEntries(long bool) (entries [2][256]entry) {
 	for c := range 256 {
 		a := primary[c]
 		switch {
@@ -203,7 +209,7 @@ func newEntries(long bool) *[2][256]entry {
 		}
 		entries[1][c] = newEntry(secondary[c], long)
 	}
-	return &entries
+	return entries
 }
 
 // operandSize[ModRM] counts the bytes of ModRM, SIB and displacement with 32- or

@@ -18,12 +18,10 @@ var (
 	}
 )
 
-// indexes64 and indexes32 are the same for index registers.
-var indexes64, indexes32 = indexesOf(numbered64), indexesOf(numbered32)
-
-func indexesOf(numbered [32]cpu.Reg) [32]cpu.Reg {
+// indexesOf is the same for index registers.
+func indexesOf(numbered [32]cpu.Reg) *[32]cpu.Reg {
 	numbered[noIndex] = cpu.NoReg
-	return numbered
+	return &numbered
 }
 
 // gpr is the general register with number n.

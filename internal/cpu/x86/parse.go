@@ -44,12 +44,12 @@ const (
 // inst is one instruction taken apart: what parser found, and what the types that tell effects go by.
 // One inst serves for one instruction after the other.
 type inst struct {
-	maps          *[2][256]entry // the one-byte and two-byte maps of the mode
-	regs, indexes *[32]cpu.Reg   // general registers by their numbers
-	mask          uint64         // of addresses
-	rexBits       uint64         // of the first byte, which are 4 in a REX prefix
-	relative      uint64         // mask: an address without base is relative to the end of the instruction
-	long          bool           // 64-bit mode
+	maps          *maps        // of the mode
+	regs, indexes *[32]cpu.Reg // general registers by their numbers
+	mask          uint64       // of addresses
+	rexBits       uint64       // of the first byte, which are 4 in a REX prefix
+	relative      uint64       // mask: an address without base is relative to the end of the instruction
+	long          bool         // 64-bit mode
 
 	b  *[window]byte
 	op byte
@@ -104,18 +104,18 @@ func (in parser) parse(b *[window]byte) (effect, uint) {
 	class := rex >> 2 & sizeW
 	w >>= 8 * i
 	i++
-	r, plan := in.maps[0][byte(w)], &plans[0][byte(w)]
+	r, plan := in.maps.entries[0][byte(w)], &in.maps.plans[0][byte(w)]
 	if byte(w) == 0x0f {
 		in.m = map0F
 		w >>= 8
-		r, plan = in.maps[1][byte(w)], &plans[1][byte(w)]
+		r, plan = in.maps.entries[1][byte(w)], &in.maps.plans[1][byte(w)]
 		i++
 	}
 	if r&isEscape != 0 {
 		r, i = in.escape(byte(w), i)
 		class = in.class
 		w = binary.LittleEndian.Uint64(b[(i-1)&maxLen:])
-		plan = &plans[in.m&1][byte(w)]
+		plan = &in.maps.plans[in.m&1][byte(w)]
 	}
 	in.op, in.modrm, in.modrmAt = byte(w), byte(w>>8), uint8(i)
 	operand := uint(operandSize[byte(w>>8)])
@@ -144,7 +144,7 @@ func (in parser) escape(c byte, i uint) (entry, uint) {
 		return r | isOpen, i
 	}
 	for ; i <= maxLen; i++ {
-		switch r := in.maps[0][c]; {
+		switch r := in.maps.entries[0][c]; {
 		case r&isEscape == 0:
 			return r | isOpen, i
 		case r&isREX != 0:
@@ -201,7 +201,7 @@ func (in parser) selectMap(c byte, i uint) (entry, uint) {
 	switch c {
 	case 0x0f:
 		in.m = map0F
-		if r := in.maps[1][next]; r&isEscape == 0 {
+		if r := in.maps.entries[1][next]; r&isEscape == 0 {
 			return r, i + 1
 		}
 		return in.threeByte(next, i+1)

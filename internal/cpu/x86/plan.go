@@ -89,10 +89,6 @@ type groupMember struct {
 	effect effect
 }
 
-// plans are the plans of the one-byte and the two-byte map, for both modes: an opcode that is a
-// prefix or undefined in a mode is not looked up in that mode.
-var plans = [2][256]plan{oneBytePlans(), twoBytePlans()}
-
 func oneBytePlans() (t [256]plan) {
 	fill(t[:], same(rare))
 	for op := 0; op < 0x38; op += 8 {

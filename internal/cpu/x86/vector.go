@@ -112,11 +112,11 @@ func (in parser) parseREX2(i uint) (entry, uint) {
 	in.r = p<<1&8 | p>>2&0x10
 	in.x = p<<2&8 | p>>1&0x10
 	in.bx = p<<3&8 | p&0x10
-	r := in.maps[0][op]
+	r := in.maps.entries[0][op]
 	switch {
 	case p&0x80 != 0:
 		in.m = map0F
-		r = in.maps[1][op]
+		r = in.maps.entries[1][op]
 	case op == 0xa1: // jmpabs: a 64-bit target
 		r = newEntry(iq, in.long)
 	case op == 0x8f:
