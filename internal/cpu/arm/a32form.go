@@ -30,6 +30,7 @@ func (f *formA32) has(w uint32) bool {
 // fill makes o the instruction w.
 func (f *formA32) fill(w uint32, o *cpu.Insn) {
 	*o = f.Insn
+	o.Len = 4
 	o.Flags |= conditional[w>>28]
 	o.Dst = f.Dst | field(w, 12)
 	o.Src = f.Src | field(w, uint(f.src)&31)
@@ -48,13 +49,11 @@ var formsA32 = [256]formA32{
 	0x1a: movReg(), 0x1b: movReg(),
 
 	0x24: sum(all), 0x25: sum(all), 0x28: sum(0), 0x29: sum(0),
-	0x35: expanded(two(cpu.OpCompareImm, cpu.NoReg, 0, 0)),
-	0x3a: expanded(two(cpu.OpConst, 0, cpu.NoReg, 0)), 0x3b: expanded(two(cpu.OpConst, 0, cpu.NoReg, 0)),
+	0x35: expanded(cpu.OpCompareImm, cpu.NoReg, 0),
+	0x3a: expanded(cpu.OpConst, 0, cpu.NoReg), 0x3b: expanded(cpu.OpConst, 0, cpu.NoReg),
 
-	0x50: offset(store(4, 0, cpu.NoReg), all), 0x51: offset(load(4, 0, cpu.NoReg, 0), all),
-	0x54: offset(store(1, 0, cpu.NoReg), all), 0x55: offset(load(1, 0, cpu.NoReg, 0), all),
-	0x58: offset(store(4, 0, cpu.NoReg), 0), 0x59: offset(load(4, 0, cpu.NoReg, 0), 0),
-	0x5c: offset(store(1, 0, cpu.NoReg), 0), 0x5d: offset(load(1, 0, cpu.NoReg, 0), 0),
+	0x50: offsetStore(4, all), 0x51: offsetLoad(4, all), 0x54: offsetStore(1, all), 0x55: offsetLoad(1, all),
+	0x58: offsetStore(4, 0), 0x59: offsetLoad(4, 0), 0x5c: offsetStore(1, 0), 0x5d: offsetLoad(1, 0),
 }
 
 // shifter is how the register of bits 3:0 is shifted: with 0 not.
@@ -62,33 +61,29 @@ const shifter = 0xff0
 
 // unshifted is an operation of two registers.
 func unshifted(op cpu.Op) formA32 {
-	return formA32{Insn: four(three(op)), src: 16, rm: 15, zero: shifter, some: all}
+	return formA32{Insn: three(op), src: 16, rm: 15, zero: shifter, some: all}
 }
 
 // movReg is MOV of a register; mov r0,r0 was the nop.
 func movReg() formA32 {
-	return formA32{Insn: four(two(cpu.OpMove, 0, 0, 0)), rm: 15, zero: shifter, some: 0xffff}
+	return formA32{Insn: two(cpu.OpMove, 0, 0, 0), rm: 15, zero: shifter, some: 0xffff}
 }
 
 // expanded is an operation with an expanded immediate (v7 A5.2.4).
-func expanded(in cpu.Insn) formA32 {
-	return formA32{Insn: four(in), src: 16, some: all, mask: 0xff, rotate: 30}
+func expanded(op cpu.Op, dst, src cpu.Reg) formA32 {
+	return formA32{Insn: two(op, dst, src, 0), src: 16, some: all, mask: 0xff, rotate: 30}
 }
 
 // sum is ADD or SUB of an immediate, which is taken as signed: see addImm.
 func sum(sign uint32) formA32 {
-	f := expanded(two(cpu.OpAddImm, 0, 0, 0))
-	f.sign, f.extend = sign, 1<<31
-	return f
+	return formA32{Insn: two(cpu.OpAddImm, 0, 0, 0), src: 16, some: all, mask: 0xff, rotate: 30, sign: sign, extend: 1 << 31}
 }
 
-// offset is a load or store with an offset up or, with sign, down.
-func offset(in cpu.Insn, sign uint32) formA32 {
-	return formA32{Insn: four(in), src: 12, some: all, mask: 0xfff, sign: sign, extend: 1 << 31}
+// offsetLoad is a load of size bytes with an offset up or, with sign, down; offsetStore a store.
+func offsetLoad(size uint8, sign uint32) formA32 {
+	return formA32{Insn: load(size, 0, cpu.NoReg, 0), src: 12, some: all, mask: 0xfff, sign: sign, extend: 1 << 31}
 }
 
-// four makes an instruction one of four bytes.
-func four(in cpu.Insn) cpu.Insn {
-	in.Len = 4
-	return in
+func offsetStore(size uint8, sign uint32) formA32 {
+	return formA32{Insn: store(size, 0, cpu.NoReg), src: 12, some: all, mask: 0xfff, sign: sign, extend: 1 << 31}
 }
