@@ -26,14 +26,16 @@ func withCommand(args []string, known []command) []string {
 }
 
 // elsewhere says how what other programs have as a flag is said here.
-var elsewhere = map[string]string{
-	"json": "-f json", "html": "-f html", "core": "the capture is an argument: backsight bt CORE", "c": "the capture is an argument: backsight bt CORE",
-	"q": "messages go to standard error: 2>/dev/null", "quiet": "messages go to standard error: 2>/dev/null",
-	"v": "--explain says how each frame was found", "verbose": "--explain says how each frame was found",
-	"no-color": "--color never, or NO_COLOR=1", "no-colour": "--color never, or NO_COLOR=1", "colour": "--color",
-	"o": "output goes to standard output: > FILE", "output": "output goes to standard output: > FILE", "b": "--explain says how each frame was found",
-	"symbol-path": "--symbols PATH", "executable": "-e FILE", "exec": "-e FILE", "binary": "-e FILE, or --image FILE@ADDR",
-	"solib-path": "--sysroot DIR", "threads": "all threads are the default; --thread ID, or -1",
+func elsewhere() map[string]string {
+	return map[string]string{
+		"json": "-f json", "html": "-f html", "core": "the capture is an argument: backsight bt CORE", "c": "the capture is an argument: backsight bt CORE",
+		"q": "messages go to standard error: 2>/dev/null", "quiet": "messages go to standard error: 2>/dev/null",
+		"v": "--explain says how each frame was found", "verbose": "--explain says how each frame was found",
+		"no-color": "--color never, or NO_COLOR=1", "no-colour": "--color never, or NO_COLOR=1", "colour": "--color",
+		"o": "output goes to standard output: > FILE", "output": "output goes to standard output: > FILE", "b": "--explain says how each frame was found",
+		"symbol-path": "--symbols PATH", "executable": "-e FILE", "exec": "-e FILE", "binary": "-e FILE, or --image FILE@ADDR",
+		"solib-path": "--sysroot DIR", "threads": "all threads are the default; --thread ID, or -1",
+	}
 }
 
 // hint adds to an error of an unknown flag what may have been meant.
@@ -43,7 +45,7 @@ func hint(c *subcommand, err error) error {
 		return err
 	}
 	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
-	if says := elsewhere[name]; says != "" && c.Name() == "bt" {
+	if says := elsewhere()[name]; says != "" && c.Name() == "bt" {
 		return fmt.Errorf("%w\nHere: %s", err, says)
 	}
 	const enough = 3 // letters, by which a name is known

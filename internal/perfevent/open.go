@@ -34,9 +34,11 @@ const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE
 	unix.PERF_SAMPLE_PERIOD | unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
 
 // registers are those that perf takes (arch/*/include/uapi/asm/perf_regs.h).
-var registers = map[string]uint64{
-	"amd64": 0xff0fff, "386": 0xfff, "arm64": 1<<33 - 1, "arm": 0xffff, "riscv64": 1<<32 - 1, "mips": 1<<30 - 1, "mipsle": 1<<30 - 1, "mips64": 1<<30 - 1,
-	"mips64le": 1<<30 - 1,
+func registers() map[string]uint64 {
+	return map[string]uint64{
+		"amd64": 0xff0fff, "386": 0xfff, "arm64": 1<<33 - 1, "arm": 0xffff, "riscv64": 1<<32 - 1, "mips": 1<<30 - 1, "mipsle": 1<<30 - 1, "mips64": 1<<30 - 1,
+		"mips64le": 1<<30 - 1,
+	}
 }
 
 // Attach records a process that runs.
@@ -110,7 +112,7 @@ func newRecorder(pid int, opt Options) *Recorder {
 	r := &Recorder{pid: pid, opt: opt, cpus: processors(string(online))}
 	r.attr = unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Sample: uint64(opt.Frequency), Sample_type: sampleType, Sample_regs_user: registers[runtime.GOARCH], Sample_stack_user: uint32(opt.Stack),
+		Sample: uint64(opt.Frequency), Sample_type: sampleType, Sample_regs_user: registers()[runtime.GOARCH], Sample_stack_user: uint32(opt.Stack),
 		Clockid: unix.CLOCK_MONOTONIC, // which logs of code that was made tell, too
 		Bits: unix.PerfBitUseClockID | unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitFreq | unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitComm | unix.PerfBitCommExec |
 			unix.PerfBitTask | unix.PerfBitSampleIDAll | unix.PerfBitExcludeCallchainUser | unix.PerfBitExcludeHv | buildIDs,

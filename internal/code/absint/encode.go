@@ -78,20 +78,14 @@ func (v *Value) append(b []byte) []byte {
 	return b
 }
 
-// startValues are what registers hold at the start.
-var startValues = func() (start [cpu.MaxRegs]Value) {
-	for r := range start {
-		start[r] = StartOf(cpu.Reg(r))
-	}
-	return start
-}()
-
 // Decode makes s the state that was encoded.
 func (e Encoded) Decode(s *State) {
 	d := decoder{e: e}
 	s.n = int(d.byte())
 	unknown, other := cpu.RegSet(d.unsigned()), cpu.RegSet(d.unsigned())
-	copy(s.Regs[:s.n], startValues[:])
+	for r := range s.Regs[:s.n] {
+		s.Regs[r] = StartOf(cpu.Reg(r))
+	}
 	for ; unknown != 0; unknown &= unknown - 1 {
 		s.Regs[unknown.First()] = Value{}
 	}
@@ -191,7 +185,7 @@ func (d *decoder) value() (v Value) {
 	kind := d.byte()
 	switch {
 	case kind >= justStart:
-		return startValues[kind-justStart]
+		return StartOf(cpu.Reg(kind - justStart))
 	case kind >= startPlus:
 		return Value{Kind: StartRelative, Base: Base(kind - startPlus), Off: d.signed()}
 	}

@@ -38,7 +38,9 @@ func Format() image.Format {
 func Sniff(head []byte) bool { return bytes.HasPrefix(head, []byte("MODULE ")) }
 
 // processors are what MODULE calls processors, as far as the word tells which descriptor is meant.
-var processors = map[string]string{"x86": "i386", "x86_64": "x86_64", "arm": "arm", "arm64": "aarch64", "mips": "mips", "mips64": "mips64", "riscv": "riscv32", "riscv64": "riscv64"}
+func processors() map[string]string {
+	return map[string]string{"x86": "i386", "x86_64": "x86_64", "arm": "arm", "arm64": "aarch64", "mips": "mips", "mips64": "mips64", "riscv": "riscv32", "riscv64": "riscv64"}
+}
 
 // linesUntilAsked is how many lines are read before the context is asked.
 const linesUntilAsked = 1 << 12
@@ -72,7 +74,7 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 	}
 	h := image.Header{Path: f.Name, Arch: opt.Arch, Relocatable: true}
 	if h.Arch == nil {
-		a, ok := opt.Archs.ByName(processors[string(module[2])], "", false)
+		a, ok := opt.Archs.ByName(processors()[string(module[2])], "", false)
 		if !ok {
 			return nil, f.Errorf(0, "a symbol file of an unknown processor, %q", module[2])
 		}

@@ -12,8 +12,10 @@ import (
 // frameSize is the size of FRAMEDATA (cvinfo.h), which 32-bit x86 has.
 const frameSize = 32
 
-// savedRegisters are what the programs of frames call registers by their numbers (cvconst.h, CV_REG_EBX to CV_REG_EDI).
-var savedRegisters = strings.NewReplacer("$20 ", "$ebx ", "$22 ", "$ebp ", "$23 ", "$esi ", "$24 ", "$edi ")
+// withNames is the program of a frame with names of registers in the place of their numbers (cvconst.h, CV_REG_EBX to CV_REG_EDI).
+func withNames(program string) string {
+	return strings.NewReplacer("$20 ", "$ebx ", "$22 ", "$ebp ", "$23 ", "$esi ", "$24 ", "$edi ").Replace(program)
+}
 
 // tables is the unwind table of a database that stands in for its binary.
 func (f *file) tables(end uint64) []image.Table {
@@ -44,7 +46,7 @@ func (h hollow) StackWin(addr uint64) (words [][]byte, frameData, ok bool) {
 	r := bin.New(best, false)
 	start, size, locals, params, most, program, prologue, saved := r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U32(), r.U16(), r.U16()
 	line := fmt.Sprintf("%x %x %x 0 %x %x %x %x 1 ", start+uint32(addr)-rva, size, prologue, params, saved, locals, most)
-	return bytes.Fields([]byte(line + savedRegisters.Replace(text(h.names, uint64(program))))), true, true
+	return bytes.Fields([]byte(line + withNames(text(h.names, uint64(program))))), true, true
 }
 
 // frameBefore is the number of the last frame that begins at an address of the source or before, -1 for none.

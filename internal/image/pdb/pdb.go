@@ -40,7 +40,9 @@ const infoStream, typeStream, dbiStream, idStream = 1, 2, 3, 4
 const infoHeader = 28
 
 // processors are the machines of the DBI stream that have an ABI here, by the numbers of COFF.
-var processors = map[uint16]string{0x14c: "i386", 0x1c4: "arm", 0x8664: "x86_64", 0xaa64: "aarch64"}
+func processors() map[uint16]string {
+	return map[uint16]string{0x14c: "i386", 0x1c4: "arm", 0x8664: "x86_64", 0xaa64: "aarch64"}
+}
 
 // file is an open database.
 type file struct {
@@ -115,7 +117,7 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 	}
 	h := image.Header{Path: in.Name, Arch: opt.Arch, System: "windows", BuildID: f.id, Relocatable: true, Segments: f.segments()}
 	if h.Arch == nil {
-		a, ok := opt.Archs.ByName(processors[f.machine], "", false)
+		a, ok := opt.Archs.ByName(processors()[f.machine], "", false)
 		if !ok {
 			return nil, in.Errorf(0, "unsupported processor: machine %#x", f.machine)
 		}

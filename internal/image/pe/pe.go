@@ -35,14 +35,16 @@ func sniff(head []byte) bool {
 }
 
 // processors are the values of IMAGE_FILE_MACHINE_… that have an ABI here.
-var processors = map[uint16]string{0x14c: "i386", 0x1c4: "arm", 0x8664: "x86_64", 0xaa64: "aarch64", 0x5032: "riscv32", 0x5064: "riscv64"}
+func processors() map[uint16]string {
+	return map[uint16]string{0x14c: "i386", 0x1c4: "arm", 0x8664: "x86_64", 0xaa64: "aarch64", 0x5032: "riscv32", 0x5064: "riscv64"}
+}
 
 func open(in *image.File, opt image.Options) (*image.Image, error) {
 	f, err := parse(in)
 	if err != nil {
 		return nil, err
 	}
-	arch, ok := opt.Archs.ByName(processors[f.machine], "", false)
+	arch, ok := opt.Archs.ByName(processors()[f.machine], "", false)
 	if !ok {
 		return nil, in.Errorf(f.at+4, "unsupported processor: machine %#x", f.machine)
 	}

@@ -76,7 +76,7 @@ const accessViolation, inPageError = 0xc000_0005, 0xc000_0006
 
 // windows names an exception of Windows.
 func (c *crash) windows(f *target.Fault) {
-	f.Name = windowsNames[c.code]
+	f.Name = windowsNames()[c.code]
 	if c.code != accessViolation && c.code != inPageError {
 		return
 	}
@@ -90,33 +90,35 @@ func accessName(n uint64) string {
 }
 
 // windowsNames are NTSTATUS values and other codes that end programs (ntstatus.h, winnt.h).
-var windowsNames = map[uint32]string{
-	0x4001_0005:     "DBG_CONTROL_C",
-	0x8000_0001:     "EXCEPTION_GUARD_PAGE",
-	0x8000_0002:     "EXCEPTION_DATATYPE_MISALIGNMENT",
-	0x8000_0003:     "EXCEPTION_BREAKPOINT",
-	0x8000_0004:     "EXCEPTION_SINGLE_STEP",
-	accessViolation: "EXCEPTION_ACCESS_VIOLATION",
-	inPageError:     "EXCEPTION_IN_PAGE_ERROR",
-	0xc000_0008:     "EXCEPTION_INVALID_HANDLE",
-	0xc000_0017:     "STATUS_NO_MEMORY",
-	0xc000_001d:     "EXCEPTION_ILLEGAL_INSTRUCTION",
-	0xc000_0025:     "EXCEPTION_NONCONTINUABLE_EXCEPTION",
-	0xc000_0026:     "EXCEPTION_INVALID_DISPOSITION",
-	0xc000_008c:     "EXCEPTION_ARRAY_BOUNDS_EXCEEDED",
-	0xc000_008d:     "EXCEPTION_FLT_DENORMAL_OPERAND",
-	0xc000_008e:     "EXCEPTION_FLT_DIVIDE_BY_ZERO",
-	0xc000_0090:     "EXCEPTION_FLT_INVALID_OPERATION",
-	0xc000_0094:     "EXCEPTION_INT_DIVIDE_BY_ZERO",
-	0xc000_0095:     "EXCEPTION_INT_OVERFLOW",
-	0xc000_0096:     "EXCEPTION_PRIV_INSTRUCTION",
-	0xc000_00fd:     "EXCEPTION_STACK_OVERFLOW",
-	0xc000_0374:     "STATUS_HEAP_CORRUPTION",
-	0xc000_0409:     "STATUS_STACK_BUFFER_OVERRUN",
-	0xc000_0417:     "STATUS_INVALID_CRUNTIME_PARAMETER",
-	0xc000_0420:     "STATUS_ASSERTION_FAILURE",
-	0xe06d_7363:     "unhandled C++ exception",
-	0x0517_a7ed:     "simulated exception", // Crashpad's
+func windowsNames() map[uint32]string {
+	return map[uint32]string{
+		0x4001_0005:     "DBG_CONTROL_C",
+		0x8000_0001:     "EXCEPTION_GUARD_PAGE",
+		0x8000_0002:     "EXCEPTION_DATATYPE_MISALIGNMENT",
+		0x8000_0003:     "EXCEPTION_BREAKPOINT",
+		0x8000_0004:     "EXCEPTION_SINGLE_STEP",
+		accessViolation: "EXCEPTION_ACCESS_VIOLATION",
+		inPageError:     "EXCEPTION_IN_PAGE_ERROR",
+		0xc000_0008:     "EXCEPTION_INVALID_HANDLE",
+		0xc000_0017:     "STATUS_NO_MEMORY",
+		0xc000_001d:     "EXCEPTION_ILLEGAL_INSTRUCTION",
+		0xc000_0025:     "EXCEPTION_NONCONTINUABLE_EXCEPTION",
+		0xc000_0026:     "EXCEPTION_INVALID_DISPOSITION",
+		0xc000_008c:     "EXCEPTION_ARRAY_BOUNDS_EXCEEDED",
+		0xc000_008d:     "EXCEPTION_FLT_DENORMAL_OPERAND",
+		0xc000_008e:     "EXCEPTION_FLT_DIVIDE_BY_ZERO",
+		0xc000_0090:     "EXCEPTION_FLT_INVALID_OPERATION",
+		0xc000_0094:     "EXCEPTION_INT_DIVIDE_BY_ZERO",
+		0xc000_0095:     "EXCEPTION_INT_OVERFLOW",
+		0xc000_0096:     "EXCEPTION_PRIV_INSTRUCTION",
+		0xc000_00fd:     "EXCEPTION_STACK_OVERFLOW",
+		0xc000_0374:     "STATUS_HEAP_CORRUPTION",
+		0xc000_0409:     "STATUS_STACK_BUFFER_OVERRUN",
+		0xc000_0417:     "STATUS_INVALID_CRUNTIME_PARAMETER",
+		0xc000_0420:     "STATUS_ASSERTION_FAILURE",
+		0xe06d_7363:     "unhandled C++ exception",
+		0x0517_a7ed:     "simulated exception", // Crashpad's
+	}
 }
 
 // badAccess is EXC_BAD_ACCESS.

@@ -179,14 +179,16 @@ func (m *microdump) module(f []string) bool {
 }
 
 // microProcessors are what microdumps call processors.
-var microProcessors = map[string]struct{ name, abi string }{
-	"x86": {"i386", ""}, "x86_64": {"x86_64", ""}, "arm": {"arm", ""}, "arm64": {"aarch64", ""}, "mips": {"mips", "o32"}, "mips64": {"mips64", "n64"},
+func microProcessors() map[string]struct{ name, abi string } {
+	return map[string]struct{ name, abi string }{
+		"x86": {"i386", ""}, "x86_64": {"x86_64", ""}, "arm": {"arm", ""}, "arm64": {"aarch64", ""}, "mips": {"mips", "o32"}, "mips64": {"mips64", "n64"},
+	}
 }
 
 // arch is the processor; nil where the lines tell none that is supported. Of MIPS the flags of the context tell the order of
 // bytes: no flag is so high that a little-endian machine would begin with 0.
 func (m *microdump) arch(archs cpu.Set) *cpu.Arch {
-	p := microProcessors[m.cpu]
+	p := microProcessors()[m.cpu]
 	big := strings.HasPrefix(m.cpu, "mips") && len(m.context) > 0 && m.context[0] == 0
 	a, _ := archs.ByName(p.name, p.abi, big)
 	return a

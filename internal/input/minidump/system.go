@@ -30,21 +30,25 @@ const (
 )
 
 // processors are the values of MD_CPU_ARCHITECTURE_… that have an ABI here, by the names of cpu.Arch.
-var processors = map[uint16]struct{ name, abi string }{
-	0:      {"i386", ""},
-	1:      {"mips", "o32"},
-	5:      {"arm", ""},
-	9:      {"x86_64", ""},
-	10:     {"i386", ""}, // on Windows of 64 bits
-	12:     {"aarch64", ""},
-	0x8003: {"aarch64", ""}, // with the context of Breakpad's first years
-	0x8004: {"mips64", "n64"},
-	0x8005: {"riscv32", ""},
-	0x8006: {"riscv64", ""},
+func processors() map[uint16]struct{ name, abi string } {
+	return map[uint16]struct{ name, abi string }{
+		0:      {"i386", ""},
+		1:      {"mips", "o32"},
+		5:      {"arm", ""},
+		9:      {"x86_64", ""},
+		10:     {"i386", ""}, // on Windows of 64 bits
+		12:     {"aarch64", ""},
+		0x8003: {"aarch64", ""}, // with the context of Breakpad's first years
+		0x8004: {"mips64", "n64"},
+		0x8005: {"riscv32", ""},
+		0x8006: {"riscv64", ""},
+	}
 }
 
 // unsupported are names of other processors.
-var unsupported = map[uint16]string{2: "Alpha", 3: "PowerPC", 4: "SuperH", 6: "Itanium", 0x8001: "SPARC", 0x8002: "PowerPC 64", 0xffff: "of an unknown kind"}
+func unsupported() map[uint16]string {
+	return map[uint16]string{2: "Alpha", 3: "PowerPC", 4: "SuperH", 6: "Itanium", 0x8001: "SPARC", 0x8002: "PowerPC 64", 0xffff: "of an unknown kind"}
+}
 
 // mips64Context is the flag of a CONTEXT that is of MIPS64, in dumps whose processor is MIPS as well.
 const mips64Context = 0x80000
@@ -59,9 +63,9 @@ func (d *dump) system(archs cpu.Set) (sys system, err error) {
 		return sys, d.errorf(d.streams[systemInfo].rva, "a minidump that does not say of which processor it is")
 	}
 	sys.os = osName(sys.platform)
-	p, known := processors[number]
+	p, known := processors()[number]
 	if !known {
-		if name, ok := unsupported[number]; ok {
+		if name, ok := unsupported()[number]; ok {
 			return sys, d.errorf(d.streams[systemInfo].rva, "a minidump of a processor that is not supported: %s", name)
 		}
 		return sys, d.errorf(d.streams[systemInfo].rva, "a minidump of processor %#x, which is not known", number)

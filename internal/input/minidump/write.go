@@ -54,7 +54,7 @@ func Write(out io.Writer, snap *target.Snapshot, opt WriteOptions) error {
 
 // processorOf is the number of a processor in SystemInfo.
 func processorOf(a *cpu.Arch) (number uint16, ok bool) {
-	for n, p := range processors {
+	for n, p := range processors() {
 		if p.name == a.Name && (!ok || n < number) { // arm64 as 12
 			number, ok = n, true
 		}
@@ -244,25 +244,29 @@ func (w *writer) code(pc uint64) {
 	w.keep(from, b[:min(len(b), codeAround)])
 }
 
-// contexts are the size of each processor's CONTEXT, where its flags lie, and the flags that say that the general registers
-// are there.
-var contexts = map[string]struct {
+// contextForm is the size of a CONTEXT, where its flags lie, and the flags that say that the general registers are there.
+type contextForm struct {
 	size, at int
 	flags    uint32
-}{
-	"i386":    {716, 0, 0x1_0007},
-	"x86_64":  {1232, 48, 0x10_0003},
-	"arm":     {368, 0, 0x4000_0002},
-	"aarch64": {912, 0, 0x40_0003},
-	"mips":    {600, 0, 0x4_0002},
-	"mips64":  {600, 0, 0x8_0002},
-	"riscv32": {396, 0, 0x80_0002},
-	"riscv64": {528, 0, 0x800_0002},
+}
+
+// contexts has the form of each processor's CONTEXT.
+func contexts() map[string]contextForm {
+	return map[string]contextForm{
+		"i386":    {716, 0, 0x1_0007},
+		"x86_64":  {1232, 48, 0x10_0003},
+		"arm":     {368, 0, 0x4000_0002},
+		"aarch64": {912, 0, 0x40_0003},
+		"mips":    {600, 0, 0x4_0002},
+		"mips64":  {600, 0, 0x8_0002},
+		"riscv32": {396, 0, 0x80_0002},
+		"riscv64": {528, 0, 0x800_0002},
+	}
 }
 
 // context is the CONTEXT of registers.
 func (w *writer) context(regs *cpu.Registers) []byte {
-	c := contexts[w.snap.Arch.Name]
+	c := contexts()[w.snap.Arch.Name]
 	b := make([]byte, c.size)
 	w.order.AppendUint32(b[c.at:c.at], c.flags)
 	for _, s := range w.snap.Arch.Layouts[cpu.MinidumpContext].Slots {

@@ -2,6 +2,7 @@ package device
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -55,13 +56,13 @@ func (b *Bundle) Len() int { return len(b.entries) }
 func (b *Bundle) WriteTo(w io.Writer) (int64, error) {
 	head := make([]byte, bundleHead, bundleHead+len(b.entries)*bundleEntry)
 	copy(head, "bsT\x01")
-	order.PutUint32(head[4:], uint32(len(b.entries)))
+	binary.LittleEndian.PutUint32(head[4:], uint32(len(b.entries)))
 	at := cap(head)
 	for _, e := range b.entries {
-		head = order.AppendUint32(order.AppendUint32(append(head, e.key[:]...), uint32(at)), uint32(len(e.table)))
+		head = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(append(head, e.key[:]...), uint32(at)), uint32(len(e.table)))
 		at = roundUp(at + len(e.table))
 	}
-	order.PutUint32(head[8:], uint32(at))
+	binary.LittleEndian.PutUint32(head[8:], uint32(at))
 	n, err := w.Write(head)
 	written := int64(n)
 	for _, e := range b.entries {
@@ -82,8 +83,8 @@ func keyOf(img *image.Image) (key [8]byte) {
 	}
 	for i := range img.Segments {
 		if s := &img.Segments[i]; s.Exec {
-			order.PutUint32(key[:], crc32.ChecksumIEEE(s.Data))
-			order.PutUint32(key[4:], uint32(len(s.Data)))
+			binary.LittleEndian.PutUint32(key[:], crc32.ChecksumIEEE(s.Data))
+			binary.LittleEndian.PutUint32(key[4:], uint32(len(s.Data)))
 			break
 		}
 	}

@@ -2,6 +2,7 @@ package device
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/crc32"
 	"testing"
 
@@ -28,13 +29,13 @@ func TestBundle(t *testing.T) {
 		t.Fatal(n, err, b.Len())
 	}
 	all := file.Bytes()
-	if string(all[:4]) != "bsT\x01" || order.Uint32(all[4:]) != 3 || int(order.Uint32(all[8:])) != len(all) {
+	if string(all[:4]) != "bsT\x01" || binary.LittleEndian.Uint32(all[4:]) != 3 || int(binary.LittleEndian.Uint32(all[8:])) != len(all) {
 		t.Errorf("head %x", all[:bundleHead])
 	}
-	hashed := order.AppendUint32(order.AppendUint32(nil, crc32.ChecksumIEEE(code)), uint32(len(code)))
+	hashed := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(code)), uint32(len(code)))
 	found := map[string]string{}
 	for e := all[bundleHead:][:3*bundleEntry]; len(e) > 0; e = e[bundleEntry:] {
-		at, size := order.Uint32(e[8:]), order.Uint32(e[12:])
+		at, size := binary.LittleEndian.Uint32(e[8:]), binary.LittleEndian.Uint32(e[12:])
 		if at%bundleAlign != 0 || len(e) > bundleEntry && bytes.Compare(e[:8], e[bundleEntry:][:8]) >= 0 {
 			t.Errorf("entry %x", e[:bundleEntry])
 		}

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"encoding/binary"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind/rule"
 )
@@ -18,9 +19,9 @@ type Table struct {
 // decode reads a table that Encode wrote: the reader in C is `device/backsight.c`.
 func decode(b []byte, arch *cpu.Arch) *Table {
 	t := &Table{arch: arch, unit: uint(b[shapeAt] & 3)}
-	t.head = header{order.Uint64(b[baseAt:]), order.Uint32(b[unitsAt:]), 0, 0, 0, 0}
+	t.head = header{binary.LittleEndian.Uint64(b[baseAt:]), binary.LittleEndian.Uint32(b[unitsAt:]), 0, 0, 0, 0}
 	for i, n := range []*int{&t.head.pages, &t.head.blocks, &t.head.rules, &t.head.forms} {
-		*n = int(order.Uint16(b[countsAt+2*i:]))
+		*n = int(binary.LittleEndian.Uint16(b[countsAt+2*i:]))
 	}
 	for _, r := range b[trackedAt+1:][:b[trackedAt]] {
 		t.tracked = append(t.tracked, registersOf(arch)[r])
@@ -57,7 +58,7 @@ func (t *Table) row(pc uint64) (int, bool) {
 	page := int(unit >> pageShift)
 	lo, hi := t.page(page), t.page(page+1)
 	for hi = min(hi, t.head.blocks); lo < hi; {
-		if mid := (lo + hi) / 2; uint64(order.Uint16(t.parts.starts[2*mid:])) <= unit&(1<<pageShift-1) {
+		if mid := (lo + hi) / 2; uint64(binary.LittleEndian.Uint16(t.parts.starts[2*mid:])) <= unit&(1<<pageShift-1) {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -70,11 +71,11 @@ func (t *Table) row(pc uint64) (int, bool) {
 	if block < 0 || block >= t.head.blocks {
 		return 0, false
 	}
-	start := uint64(page)<<pageShift | uint64(order.Uint16(t.parts.starts[2*block:]))
+	start := uint64(page)<<pageShift | uint64(binary.LittleEndian.Uint16(t.parts.starts[2*block:]))
 	return scan(t.parts.stream[block*blockSize:min((block+1)*blockSize, len(t.parts.stream))], unit-start)
 }
 
-func (t *Table) page(i int) int { return int(order.Uint16(t.parts.pages[2*i:])) }
+func (t *Table) page(i int) int { return int(binary.LittleEndian.Uint16(t.parts.pages[2*i:])) }
 
 // scan reads the rows of a block up to the one that holds some units behind the block's start.
 func scan(b []byte, units uint64) (int, bool) {
@@ -128,7 +129,7 @@ func (t *Table) unpack(f []byte, low uint8, out *rule.Rule) bool {
 	if int(base&baseBits) >= len(regs) {
 		return false
 	}
-	off := int64(int16(order.Uint16(f[2:])))<<8 | int64(low)
+	off := int64(int16(binary.LittleEndian.Uint16(f[2:])))<<8 | int64(low)
 	out.CFA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: regs[base&baseBits], Off: off * word}
 	if base&flagLoad != 0 {
 		out.CFA.Kind = rule.AtReg

@@ -2,6 +2,7 @@ package device
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -233,8 +234,8 @@ func (e *encoder) encode() ([]byte, error) {
 
 // seal writes a table's size and checksum.
 func seal(b []byte) {
-	order.PutUint32(b[sizeAt:], uint32(len(b)))
-	order.PutUint32(b[sumAt:], crc32.ChecksumIEEE(b[sumAt+4:]))
+	binary.LittleEndian.PutUint32(b[sizeAt:], uint32(len(b)))
+	binary.LittleEndian.PutUint32(b[sumAt:], crc32.ChecksumIEEE(b[sumAt+4:]))
 }
 
 // head writes the header.
@@ -242,7 +243,7 @@ func (e *encoder) head(h header) []byte {
 	arch := e.program.Image.Arch
 	b := make([]byte, headerSize)
 	copy(b, magic)
-	order.PutUint16(b[machineAt:], arch.ELF.Machine)
+	binary.LittleEndian.PutUint16(b[machineAt:], arch.ELF.Machine)
 	b[shapeAt] = log2(e.unit) | log2(uint64(arch.RegSize))<<2
 	if arch.BigEndian {
 		b[shapeAt] |= 1 << 4
@@ -252,15 +253,15 @@ func (e *encoder) head(h header) []byte {
 		b[trackedAt+1+i] = byte(slices.Index(registersOf(arch), r))
 	}
 	for i, n := range []int{h.pages, h.blocks, h.rules, h.forms} {
-		order.PutUint16(b[countsAt+2*i:], uint16(n))
+		binary.LittleEndian.PutUint16(b[countsAt+2*i:], uint16(n))
 	}
-	order.PutUint64(b[baseAt:], h.base)
-	order.PutUint32(b[unitsAt:], h.units)
+	binary.LittleEndian.PutUint64(b[baseAt:], h.base)
+	binary.LittleEndian.PutUint32(b[unitsAt:], h.units)
 	code := e.program.Image.Segments.Code(h.base)
 	code = code[:min(uint64(len(code)), uint64(h.units)*e.unit)]
-	order.PutUint64(b[codeAt:], h.base)
-	order.PutUint32(b[codeAt+8:], uint32(len(code)))
-	order.PutUint32(b[codeAt+12:], crc32.ChecksumIEEE(code))
+	binary.LittleEndian.PutUint64(b[codeAt:], h.base)
+	binary.LittleEndian.PutUint32(b[codeAt+8:], uint32(len(code)))
+	binary.LittleEndian.PutUint32(b[codeAt+12:], crc32.ChecksumIEEE(code))
 	id := e.program.Image.Identity()
 	b[identityAt] = byte(copy(b[identityAt+1:identityAt+1+maxIdentity], id))
 	return b

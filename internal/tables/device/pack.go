@@ -32,8 +32,6 @@ const (
 	longerRow   = 255
 )
 
-var order = binary.LittleEndian
-
 // header is the counts in the head of a table.
 type header struct {
 	base                        uint64
@@ -131,10 +129,10 @@ func appendUnits(b []byte, units uint32) []byte {
 func (p *packer) index(pages int) (b []byte) {
 	for page := range pages + 1 {
 		first, _ := slices.BinarySearch(p.starts, uint32(page)<<pageShift)
-		b = order.AppendUint16(b, uint16(first))
+		b = binary.LittleEndian.AppendUint16(b, uint16(first))
 	}
 	for _, at := range p.starts {
-		b = order.AppendUint16(b, uint16(at))
+		b = binary.LittleEndian.AppendUint16(b, uint16(at))
 	}
 	return b
 }
