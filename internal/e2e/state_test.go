@@ -11,7 +11,8 @@ import (
 // TestNoPackageState: what a package declares outside its functions is a table or a
 // constant. No function assigns to it or to a part of it, or takes away from it, and it
 // is no lock: two users of the library in one process do not meet. (Decoders point at
-// rows of their tables; that those only read is not seen here.) One lock alone is named: another project's package has the
+// rows of their tables; that those only read is not seen here. A memo.Once is a constant, made for the first who asks.)
+// One lock alone is named: another project's package has the
 // state that it guards.
 func TestNoPackageState(t *testing.T) {
 	fset := token.NewFileSet()
