@@ -196,9 +196,12 @@ func (s *State) FrameRestored(arch *cpu.Arch) bool { return s.Saved(arch.Preserv
 // JoinUntaken makes s what holds behind a run of conditional instructions whose transfer
 // is not taken; taken is what holds where all of them happened. Their conditions need not
 // be the same (moveq r6,r0; popne {…}), so that any of them may have happened, but nobody
-// releases the frame under one condition and returns under another.
+// releases the frame under one condition and returns under another. Room is made under one, and a branch taken
+// under the other: clang for ARM, -fsanitize=undefined, has subgt r4,sp,r2; movgt sp,r4; ble to a trap.
 func (s *State) JoinUntaken(taken *State, sp cpu.Reg) {
-	was := s.Regs[sp]
+	was, is := s.Regs[sp], taken.Regs[sp]
 	s.Join(taken)
-	s.Regs[sp] = was
+	if is.Kind == StartRelative && is.Base == was.Base && is.Off >= was.Off {
+		s.Regs[sp] = was
+	}
 }

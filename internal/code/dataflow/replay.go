@@ -57,7 +57,7 @@ func atCall(f *Function, site disasm.Addr, st *absint.State) (call *cpu.Insn, ok
 		return nil, false
 	}
 	var buf [2]cpu.Insn
-	step, ok := disasm.StepAt(f.an.Code, site, &buf)
+	step, ok := disasm.CallAt(f.an.Code, site, &buf)
 	if call = step.In; !ok || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
 		return nil, false
 	}

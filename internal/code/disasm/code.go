@@ -101,7 +101,16 @@ func (c Code) One(at Addr, in *cpu.Insn) bool {
 // StepAt decodes the instruction at an address into buf, with what stands in its delay slot; false where none
 // is whole.
 func StepAt(c Code, at Addr, buf *[2]cpu.Insn) (stepping.Step, bool) {
-	n := c.Decode(at, buf[:])
+	return stepOf(at, buf, c.Decode(at, buf[:]))
+}
+
+// CallAt is StepAt for a place where something was called, as the code stands there: while a profiler's hook runs, its
+// caller's stack is as the call left it.
+func CallAt(c Code, at Addr, buf *[2]cpu.Insn) (stepping.Step, bool) {
+	return stepOf(at, buf, c.decode(at, buf[:]))
+}
+
+func stepOf(at Addr, buf *[2]cpu.Insn, n int) (stepping.Step, bool) {
 	if n == 0 {
 		return stepping.Step{In: &buf[0], Next: at.PC}, false
 	}

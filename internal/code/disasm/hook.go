@@ -118,9 +118,10 @@ func pushesLR(c Code, in *cpu.Insn) bool {
 const maxHook = 32
 
 // popsLR tells whether the function at a place gives LR back from the word that its caller
-// pushed, and returns elsewhere. Of a function of another image nobody knows.
+// pushed, and returns elsewhere. Of a function of another image its name tells, if anything does.
 //
 //	mov ip,lr; pop {lr}; bx ip                    the C library's hook
+//	push {r0-r3,lr} … pop {r0-r3,ip,lr}; bx ip    glibc's
 //	push {r0-r3,lr} … ldr lr,[sp,#4]; ldr pc,[sp],#8   Linux's, and ftrace_caller
 //	… pop {lr}; ldr pc,[sp],#12                   ftrace_regs_caller
 func popsLR(c Code, at Addr) bool {
@@ -129,13 +130,19 @@ func popsLR(c Code, at Addr) bool {
 	}
 	var buf [maxHook]cpu.Insn
 	keeps, loads := false, false
-	for i := range c.decode(at, buf[:]) {
-		in := &buf[i]
+	code := buf[:c.decode(at, buf[:])]
+	if name, ok := c.Img.Import(stubSlot(code, c.Arch.PC)); ok {
+		return name == "__gnu_mcount_nc"
+	}
+	for i := range code {
+		in := &code[i]
 		fromStack := in.Base == c.Arch.SP && (in.Op == cpu.OpLoad && in.Dst == c.Arch.LR || in.Op == cpu.OpLoadMulti && in.List == cpu.SetOf(c.Arch.LR))
 		switch {
 		case in.Op == cpu.OpMove && in.Src == c.Arch.LR:
 			keeps = true
 		case fromStack && in.WB == int32(c.Arch.HookPops) && keeps:
+			return true
+		case in.Op == cpu.OpJump && i > 0 && popsBoth(c, &code[i-1], in.Src):
 			return true
 		case loads && in.Base == c.Arch.SP && in.WB > int32(c.Arch.HookPops) && in.Ends(c.Arch.PC):
 			return true
@@ -143,4 +150,32 @@ func popsLR(c Code, at Addr) bool {
 		loads = fromStack
 	}
 	return false
+}
+
+// popsBoth tells whether an instruction pops the address to go on at into a register, and LR behind that.
+func popsBoth(c Code, in *cpu.Insn, to cpu.Reg) bool {
+	a := c.Arch
+	return in.Op == cpu.OpLoadMulti && in.Base == a.SP && in.WB > 0 && in.List.Has(a.LR) && to != a.LR && in.List.Has(to)
+}
+
+// stubSlot is the word through which ARM's PLT stub leads that begins a run of instructions; 0 where none does.
+//
+//	add ip,pc,#0; add ip,ip,#8192; ldr pc,[ip,#2612]!
+func stubSlot(code []cpu.Insn, pc cpu.Reg) uint64 {
+	const insns = 3
+	at, reg := int64(0), cpu.NoReg
+	for i := range min(insns, len(code)) {
+		in := &code[i]
+		switch {
+		case in.Op == cpu.OpConst:
+			at, reg = in.Imm, in.Dst
+		case in.Op == cpu.OpAddImm && in.Src == reg && in.Dst == reg:
+			at += in.Imm
+		case in.Op == cpu.OpLoad && in.Dst == pc && in.Base == reg:
+			return uint64(at + in.Imm)
+		default:
+			return 0
+		}
+	}
+	return 0
 }

@@ -25,6 +25,7 @@ func TestHooks(t *testing.T) {
 		{"ARM", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpLoad},
 		{"ARM: Linux's hook", arm, "1000: e52de004 eb000000 e12fff1e e52de004 e59de004 e49df008  push {lr}; bl 100c; bx lr; push {lr}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},
 		{"ARM: Linux's tracer", arm, "1000: e52de004 eb000000 e12fff1e e92d400f e8bd000f e59de004 e49df008  push {lr}; bl 100c; bx lr; push {r0-r3,lr}; pop {r0-r3}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},
+		{"ARM: glibc's hook", arm, "1000: e52de004 eb000000 e12fff1e e92d400f e8bd500f e12fff1c  push {lr}; bl 100c; bx lr; push {r0-r3,lr}; pop {r0-r3,ip,lr}; bx ip", 1, cpu.OpLoad},
 		{"ARM: a callee that returns from the stack", arm, "1000: e52de004 eb000000 e12fff1e e52de004 e49df008  push {lr}; bl 100c; bx lr; push {lr}; ldr pc,[sp],#8", 1, cpu.OpCall},
 		{"AArch64: Linux's tracer", arm64, "1000: aa1e03e9 94000400 a9bf7bfd d65f03c0  mov x9,x30; bl 2004; stp x29,x30,[sp,#-16]!; ret", 1, cpu.OpMove},
 		{"AArch64: another copy", arm64, "1000: aa1e03e8 94000400 a9bf7bfd d65f03c0  mov x8,x30; bl 2004; stp x29,x30,[sp,#-16]!; ret", 1, cpu.OpCall},
