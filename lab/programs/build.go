@@ -42,7 +42,7 @@ func (c *Case) Dir() string {
 // group is the folder of all cases of the CPU variant.
 func (c *Case) group() string {
 	if c.Toolchain.Traced {
-		return filepath.Join("traced", c.Toolchain.Arch)
+		return filepath.Join(c.Toolchain.Group, c.Toolchain.Arch)
 	}
 	return c.Toolchain.Arch
 }

@@ -85,18 +85,24 @@ func tracedToolchains() (all []Toolchain) {
 			if v == "19" {
 				variants = append(variants, lldVariants...)
 			}
-			t := p.toolchain("clang"+v, "clang-"+v, variants)
-			t.Flags = append(t.Flags, "--target="+p.triplet)
-			if t.Root != host {
-				t.Flags = append(t.Flags, "-isystem", t.Root+"/include")
-			}
-			t.Flags = append(t.Flags, p.linker...)
-			t.Packages = append(t.Packages, "clang-"+v, "lld-19")
+			t := p.clangOf(v, variants)
 			t.Programs = c
 			all = append(all, t)
 		}
 	}
 	return append(all, native()...)
+}
+
+// clangOf is a version of clang for p.
+func (p *port) clangOf(version string, variants []Variant) Toolchain {
+	t := p.toolchain("clang"+version, "clang-"+version, variants)
+	t.Flags = append(t.Flags, "--target="+p.triplet)
+	if t.Root != host {
+		t.Flags = append(t.Flags, "-isystem", t.Root+"/include")
+	}
+	t.Flags = append(t.Flags, p.linker...)
+	t.Packages = append(t.Packages, "clang-"+version, "lld-19")
+	return t
 }
 
 // native are the compilers that make programs of this machine only.
@@ -117,7 +123,7 @@ func (p *port) toolchain(name, compiler string, variants []Variant) Toolchain {
 	t.Flags = slices.DeleteFunc(t.Flags, func(f string) bool { return f == "-static" })
 	t.Name, t.Compiler, t.Opts = name, compiler, variants
 	t.Emulator = strings.Fields(p.emulator)
-	t.Tracing = Tracing{Traced: true, Root: "/usr/" + p.triplet, CPU: p.cpu}
+	t.Tracing = Tracing{Traced: true, Group: "traced", Root: "/usr/" + p.triplet, CPU: p.cpu}
 	if p.triplet == "x86_64-linux-gnu" {
 		t.Root = host
 	}

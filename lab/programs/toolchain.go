@@ -96,7 +96,7 @@ func Toolchains() []Toolchain {
 		cross("x86_64", "x86_64-linux-gnu", "qemu-x86_64"),
 		clang,
 	}
-	return slices.Concat(all, bareMetal(), tracedToolchains())
+	return slices.Concat(all, bareMetal(), tracedToolchains(), unusual())
 }
 
 // newestClang is clang, or its newest version under a name with the number only.

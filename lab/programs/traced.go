@@ -18,7 +18,9 @@ type Tracing struct {
 	// Traced: recorded by the tracer's plugin, linked with the libraries below Root.
 	Traced bool
 	Root   string
-	CPU    CPU
+	// Group is the folder of its cases, above that of the CPU variant.
+	Group string
+	CPU   CPU
 }
 
 // CPU is what captures are of.
