@@ -50,7 +50,7 @@ func (m *Interp) ReturnTarget(st *State, in *cpu.Insn) Value {
 		return v
 	}
 	v := st.Load(st.Get(m.Arch.SP), uint8(m.Arch.RegSize))
-	if v == (Value{Kind: StartMemory, Base: Base(m.Arch.SP)}) && m.Arch.CallPushesRA {
+	if v == Pushed(m.Arch) && m.Arch.CallPushesRA {
 		return StartOf(m.Arch.PC) // the slot that the call pushed
 	}
 	return v
@@ -64,6 +64,9 @@ func (s *State) LoadedPC(in *cpu.Insn, arch *cpu.Arch) Value {
 	}
 	return s.Get(arch.PC)
 }
+
+// Pushed is the word that SP points to on entry: the return address where a call pushes that.
+func Pushed(arch *cpu.Arch) Value { return Value{Kind: StartMemory, Base: Base(arch.SP)} }
 
 // CallerPC is the value that a return to the caller goes to.
 func CallerPC(arch *cpu.Arch) Value {

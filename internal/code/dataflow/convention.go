@@ -20,7 +20,7 @@ type convention struct {
 func conventionOf(arch *cpu.Arch) convention {
 	c := convention{arch: arch, link: arch.LR, ra: absint.StartOf(arch.LR), cfa: absint.StartOf(arch.SP).Plus(arch.EntryCFA)}
 	if arch.CallPushesRA {
-		c.link, c.ra = cpu.NoReg, absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
+		c.link, c.ra = cpu.NoReg, absint.Pushed(arch)
 	}
 	return c
 }
@@ -45,4 +45,11 @@ func (c *convention) reloaded(st *absint.State) bool {
 // linked tells whether the link register, if there is one, holds the return address.
 func (c *convention) linked(st *absint.State) bool {
 	return c.pushes() || st.Regs[c.link].IsStartOf(c.link)
+}
+
+// popped tells whether a value is the word that was popped last, to which a jump returns.
+func (c *convention) popped(st *absint.State, to absint.Value) bool {
+	sp := st.Regs[c.arch.SP]
+	top := absint.Value{Kind: absint.StartMemory, Base: sp.Base, Off: sp.Off - c.arch.EntryCFA}
+	return c.pushes() && sp.RelativeTo(c.arch.SP) && to == top
 }

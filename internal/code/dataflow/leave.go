@@ -153,6 +153,8 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		} else {
 			e.Unbalanced = true
 		}
+	case v == e.an.conv.ra && e.an.conv.popped(st, v):
+		e.Returns, e.Balanced = true, true
 	case v.Kind == absint.Constant:
 		to, ok := e.m.CodeAt(v)
 		switch {

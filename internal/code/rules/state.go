@@ -8,6 +8,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/stackwalk"
@@ -130,11 +132,17 @@ func pointsToRecord(st *absint.State, arch *cpu.Arch) bool {
 }
 
 // returnAddress finds where the return address is: still in its register, in a slot, or
-// (x86) where the call pushed it.
+// (x86) where the call pushed it, or in the register into which it was popped. So the C library's vfork keeps it,
+// whose child runs on the same stack, and clang returns with -mlvi-cfi: pop %rcx; lfence; jmp *%rcx.
 func returnAddress(st *absint.State, arch *cpu.Arch) (stackwalk.RegRule, bool) {
 	rr := noRule()
 	if arch.CallPushesRA {
 		rr.Kind, rr.Off = stackwalk.AtCFA, -arch.EntryCFA
+		if st.Regs[arch.SP] == absint.StartOf(arch.SP).Plus(arch.EntryCFA) {
+			if r := slices.Index(st.Regs[:len(arch.Regs)], absint.Pushed(arch)); r >= 0 {
+				rr.Kind, rr.Base, rr.Off = stackwalk.RegPlus, cpu.Reg(r), 0
+			}
+		}
 		return rr, true
 	}
 	lr := arch.LR

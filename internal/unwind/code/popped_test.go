@@ -37,3 +37,36 @@ func TestPoppedReturnAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestPoppedIntoRegister: where the code has popped the return address into a register and will return through that, or push it again,
+// the register has the caller. So clang returns with -mlvi-cfi, and so the C library's vfork keeps the address while the child, which
+// has the same stack, overwrites the word.
+func TestPoppedIntoRegister(t *testing.T) {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+		1000 <f>:
+		1040 <vfork>:
+			1000: 53  push %rbx
+			1001: 85 ff  test %edi,%edi
+			1003: 74 05  je 100a
+			1005: e8 16 00 00 00  call 1020
+			100a: 5b  pop %rbx
+			100b: 59  pop %rcx
+			100c: 0f ae e8  lfence
+			100f: ff e1  jmp *%rcx
+			1020: 59  pop %rcx
+			1021: 0f ae e8  lfence
+			1024: ff e1  jmp *%rcx
+			1040: 5f  pop %rdi
+			1041: b8 3a 00 00 00  mov $0x3a,%eax
+			1046: 0f 05  syscall
+			1048: 57  push %rdi
+			1049: c3  ret`}.Image(t)
+	expect(t, New(nil), img, exact, map[uint64]string{
+		0x1005: "CFA=rsp+16 RA=[CFA-8]",
+		0x100b: "CFA=rsp+8 RA=[CFA-8]",
+		0x100c: "CFA=rsp RA=rcx",
+		0x100f: "CFA=rsp RA=rcx",
+		0x1048: "CFA=rsp RA=rdi",
+		0x1049: "CFA=rsp+8 RA=[CFA-8]",
+	})
+}

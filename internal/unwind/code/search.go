@@ -268,7 +268,7 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 	if rules.FromState(st, arch, out) {
 		// No caller's frame lies below SP: the function does not begin at the entry.
 		return out.CFA.Kind != stackwalk.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA ||
-			how == known && out.CFA.Off == 0 && s.popped(f, st)
+			how == known && out.CFA.Off == 0 && (s.popped(f, st) || out.RA.Kind == stackwalk.RegPlus && f.Balanced && !f.Unbalanced)
 	}
 	if how == known {
 		s.otherStack = absint.LeftStack(st.Regs[arch.SP], arch) && !f.Doubts(s.at.Site)
@@ -279,12 +279,11 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 
 // popped tells whether the code before the point, in a line from an entry that is known, has taken the return address
 // from the stack, and will leave the function with SP as on entry: OCaml's caml_c_call notes the address
-// so, and lowers SP over the address again before it goes on to C.
+// so, and lowers SP over the address again before it goes on to C. In a register the address is safe wherever the code goes.
 func (s *search) popped(f *dataflow.Function, st *absint.State) bool {
 	arch := s.prog.Arch
-	pushed := absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
 	return arch.CallPushesRA && s.at.Exact && f.Straight(s.at.PC) && (f.Balanced || f.LeavesByPointer) && !f.Unbalanced &&
-		st.Load(absint.StartOf(arch.SP), uint8(arch.RegSize)) == pushed
+		st.Load(absint.StartOf(arch.SP), uint8(arch.RegSize)) == absint.Pushed(arch)
 }
 
 // fromCallers derives rules from the calls of a function that has lost its return address.
