@@ -22,7 +22,7 @@ func flaggedVariants() []flagged {
 		{"", "", "instrument", "-finstrument-functions"},
 		{"", "", "patchable", "-fpatchable-function-entry=16,8"},
 		{"", "gcc", "profile", "-fprofile-generate -fprofile-update=atomic"},
-		{"", "gcc", "ubsan", "-fsanitize=undefined"},
+		{"", "gcc", "ubsan", "-fsanitize=undefined -static-libubsan"},
 		{"", "clang", "ubsan", "-fsanitize=undefined -fsanitize-trap=undefined"},
 		{"i386 armt2", "gcc", "asan", "-fsanitize=address"},
 		{"", "", "protect", "-fstack-protector-all -fstack-clash-protection -fno-plt"},
