@@ -11,6 +11,7 @@ import (
 //
 //	move at,ra; jal _mcount; addiu sp,sp,-8       MIPS o32: _mcount adds 8, ra is at again
 //	lui/addiu v1; move at,ra; jalr v1; addiu …    … of a module
+//	move at,ra; addiu …; lw t9,…(gp); jalr t9     … of GCC's position-independent code
 //	push {lr}; bl __gnu_mcount_nc                 ARM: the hook pops lr
 //
 // No other call moves SP in its delay slot: that is where its stack arguments lie. push {lr}
@@ -30,6 +31,9 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 					if call.Slot != nil {
 						*call.Slot = nop(&slot)
 					}
+				} else if slot.Op == cpu.OpNop && droppedBefore(c, buf, i, Addr{pc, at.Mode}) {
+					*in = nop(in)
+					in.Op, in.Dst, in.Src, in.Imm = cpu.OpAddImm, c.Arch.SP, c.Arch.SP, c.Arch.HookPops
 				}
 			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
@@ -46,6 +50,7 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 //
 //	mov x9,x30; bl ftrace_caller                  AArch64: x30 is x9 again
 //	move at,ra; jal _mcount; daddiu t4,sp,104     MIPS n64: ra is at again
+//	move at,ra; ld t9,…(gp); jalr t9              … of position-independent code
 func withoutTracers(c Code, at Addr, buf []cpu.Insn) {
 	for i := range buf {
 		in := &buf[i]
@@ -61,11 +66,15 @@ func nop(in *cpu.Insn) cpu.Insn {
 	return cpu.Insn{Len: in.Len, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Base: cpu.NoReg, Index: cpu.NoReg}
 }
 
-// keptLR tells whether the instruction before the call buf[i] copies LR for a hook; the first
+// keptLR tells whether the instruction before the call buf[i], and before that of its target, copies LR for a hook; the first
 // of buf is at at. Functions that compilers outlined are called so, too, and leave LR to be
 // restored from there.
 func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
-	in := c.beside(buf, i-1, Addr{at.PC - c.Arch.InsnAlignIn(at.Mode), at.Mode})
+	size := c.Arch.InsnAlignIn(at.Mode)
+	in := c.beside(buf, i-1, Addr{at.PC - size, at.Mode})
+	if in.Op == cpu.OpLoad && in.Dst == buf[i].Src {
+		in = c.beside(buf, i-2, Addr{at.PC - size*uint64(2-i), at.Mode})
+	}
 	return in.Op == cpu.OpMove && in.Dst == c.Arch.HookKeeps && in.Src == c.Arch.LR
 }
 
@@ -86,6 +95,30 @@ func (c Code) beside(buf []cpu.Insn, i int, at Addr) (in cpu.Insn) {
 // dropsSP tells whether an instruction makes room for as much as the hook pops.
 func dropsSP(c Code, in *cpu.Insn) bool {
 	return in.Op == cpu.OpAddImm && in.Dst == c.Arch.SP && in.Src == c.Arch.SP && in.Imm == -c.Arch.HookPops
+}
+
+// hookInsn is the size of the instructions around MIPS's hook: no compressed code calls that.
+const hookInsn = 4
+
+// droppedBefore tells whether room was made for the hook before the call buf[i] at a place, and the call's target loaded then.
+func droppedBefore(c Code, buf []cpu.Insn, i int, at Addr) bool {
+	const insns = 4 // lui, addu, lw of a large GOT, and the room
+	for range insns {
+		i, at.PC = i-1, at.PC-hookInsn
+		switch in := c.beside(buf, i, at); {
+		case dropsSP(c, &in):
+			return behindCopy(c, buf, i, at)
+		case Transfers(&in, c.Arch):
+			return false
+		}
+	}
+	return false
+}
+
+// behindCopy tells whether the instruction before buf[i] at a place copies LR for MIPS's hook.
+func behindCopy(c Code, buf []cpu.Insn, i int, at Addr) bool {
+	in := c.beside(buf, i-1, Addr{PC: at.PC - hookInsn})
+	return at.Mode == 0 && c.Arch.SelfRegs != 0 && in.Op == cpu.OpMove && in.Src == c.Arch.LR && !c.Arch.Preserved.Has(in.Dst)
 }
 
 // behindCall tells whether pc is the delay slot of a call.
