@@ -31,7 +31,7 @@ func flaggedVariants() []flagged {
 		{"", "", "zeroregs", "-fzero-call-used-regs=all -ftrivial-auto-var-init=zero"},
 		{"", "gcc", "sections", "-ffunction-sections -Wl,--gc-sections -fno-toplevel-reorder -freorder-blocks-algorithm=simple"},
 		{"", "clang", "icf", "-ffunction-sections -fuse-ld=lld-19 -Wl,--gc-sections,--icf=all"},
-		{"", "clang", "split", "-fbasic-block-sections=all"},
+		{"x86_64", "clang", "split", "-fbasic-block-sections=all"},
 		{"", "gcc", "partition", "-Os -fpartial-inlining -fipa-icf -fgcse-las -fsplit-wide-types-early -fschedule-insns -fschedule-insns2"},
 
 		{x86, "gcc", "fentry", "-pg -mfentry -fno-pie -no-pie"},
@@ -47,15 +47,13 @@ func flaggedVariants() []flagged {
 		{x86, "gcc", "accumulate", "-maccumulate-outgoing-args -mno-push-args"},
 		{x86, "", "realign", "-mstackrealign"},
 		{"i386", "gcc", "boundary", "-msse2 -mfpmath=sse -mincoming-stack-boundary=2 -mpreferred-stack-boundary=5 -fomit-frame-pointer"},
-		{"i386", "", "regparm", "-mregparm=3 -fomit-frame-pointer"},
-		{"i386", "gcc", "rtd", "-mrtd -fomit-frame-pointer"},
+		{"i386", "clang", "regparm", "-mregparm=3 -fomit-frame-pointer"},
 		{"x86_64", "", "large", "-mcmodel=large -fno-pic -no-pie"},
 		{"x86_64", "", "avx2", "-O3 -march=x86-64-v3 -mtune=skylake"},
 		{"x86_64", "gcc", "noSSE", "-Os -mgeneral-regs-only"},
 		{"x86_64", "", "shstk", "-fcf-protection=full -mshstk -fno-plt"},
 		{"x86_64", "gcc", "ms", "-mcall-ms2sysv-xlogues -mno-sse4"},
-		{x86, "gcc", "atom", "-O2 -mtune=atom -mno-sse4 -mavoid-indirect"},
-		{x86, "gcc", "prologuemove", "-O2 -mtune-ctrl=^prologue_using_move,^epilogue_using_move,use_leave -mmanual-endbr -fcf-protection"},
+		{x86, "gcc", "prologuemove", "-O2 -mtune-ctrl=prologue_using_move,epilogue_using_move,^use_leave -mmanual-endbr -fcf-protection"},
 
 		{arms, "gcc", "apcs", "-mapcs-frame -fno-omit-frame-pointer"},
 		{"armt2 armel", "gcc", "tpcs", "-mthumb -mtpcs-frame -mtpcs-leaf-frame -fno-omit-frame-pointer"},
@@ -72,8 +70,6 @@ func flaggedVariants() []flagged {
 		{"armarm armt2", "clang", "v8", "-O2 -march=armv8.2-a"},
 		{"armarm", "", "interwork", "-marm -mthumb-interwork -fno-optimize-sibling-calls"},
 		{"armt2", "clang", "fpall", "-mthumb -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
-		{"armarm armt2", "gcc", "ldm", "-Os -mcpu=cortex-a9 -mslow-flash-data -mno-unaligned-access"},
-		{arms, "gcc", "picbase", "-fPIC -msingle-pic-base -mpic-register=r9"},
 
 		{"aarch64", "", "bkey", "-mbranch-protection=pac-ret+leaf+b-key"},
 		{"aarch64", "", "pacbti", "-march=armv8.5-a -mbranch-protection=standard"},
@@ -86,7 +82,6 @@ func flaggedVariants() []flagged {
 		{"aarch64", "gcc", "nofp", "-O2 -fomit-frame-pointer -mlow-precision-sqrt"},
 		{"aarch64", "", "sls", "-mharden-sls=all"},
 		{"aarch64", "clang", "fixederrata", "-mfix-cortex-a53-835769 -ffixed-x18"},
-		{"aarch64", "clang", "memtag", "-march=armv8.5-a+memtag -fsanitize=memtag-stack"},
 		{"aarch64", "gcc", "guard", "-fstack-protector-strong -mstack-protector-guard=sysreg -mstack-protector-guard-reg=tpidr_el0 -mstack-protector-guard-offset=0"},
 
 		{mipses, "gcc", "xgot", "-mxgot"},
