@@ -146,15 +146,13 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 	e.outwards.note(sp, t.pc)
 	switch {
 	case t.In.Flags&cpu.FlagException != 0:
-	case v == absint.CallerPC(e.an.Arch):
+	case v == absint.CallerPC(e.an.Arch), v == e.an.conv.ra && e.an.conv.popped(sp):
 		e.Returns = true
-		if sp.IsStartOf(e.an.Arch.SP) {
+		if sp.IsStartOf(e.an.Arch.SP) || e.an.conv.popped(sp) {
 			e.Balanced = true
 		} else {
 			e.Unbalanced = true
 		}
-	case v == e.an.conv.ra && e.an.conv.popped(st, v):
-		e.Returns, e.Balanced = true, true
 	case v.Kind == absint.Constant:
 		to, ok := e.m.CodeAt(v)
 		switch {

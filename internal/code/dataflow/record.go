@@ -33,6 +33,9 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 		ra = conv.ra
 	}
 	cfa := st.Regs[arch.SP].Plus(arch.EntryCFA)
+	if !tail && conv.pushes() && ra.Kind == absint.StartMemory && cfa.RelativeTo(arch.SP) && ra.Base == cfa.Base {
+		cfa.Off = min(cfa.Off, ra.Off+arch.EntryCFA) // SP is higher where the return address has been popped
+	}
 	popped := !tail && conv.pushes() && cfa.Kind == absint.StartMemory && cfa.Base == absint.Base(arch.SP) && ra == absint.Value{}
 	if !recoverable(cfa) || cfa.Kind == absint.Constant || !recoverable(ra) && !popped || belowSP(cfa, ra, arch) {
 		return

@@ -251,9 +251,6 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 	if t.In.Op == cpu.OpJump && v == (absint.Value{}) {
 		return
 	}
-	if t.In.Op == cpu.OpJump && s.an.conv.popped(st, v) {
-		st.Regs[s.an.Arch.SP] = st.Regs[s.an.Arch.SP].Plus(-s.an.Arch.EntryCFA) // as in front of a return
-	}
 	// What is left of jumps are those to a value from the frame: MIPS16 returns
 	// by lw a3,N(sp); jr a3.
 	s.record(st, v, false)

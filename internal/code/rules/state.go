@@ -138,7 +138,7 @@ func returnAddress(st *absint.State, arch *cpu.Arch) (stackwalk.RegRule, bool) {
 	rr := noRule()
 	if arch.CallPushesRA {
 		rr.Kind, rr.Off = stackwalk.AtCFA, -arch.EntryCFA
-		if st.Regs[arch.SP] == absint.StartOf(arch.SP).Plus(arch.EntryCFA) {
+		if sp := st.Regs[arch.SP]; sp.RelativeTo(arch.SP) && sp.Off > 0 {
 			if r := slices.Index(st.Regs[:len(arch.Regs)], absint.Pushed(arch)); r >= 0 {
 				rr.Kind, rr.Base, rr.Off = stackwalk.RegPlus, cpu.Reg(r), 0
 			}

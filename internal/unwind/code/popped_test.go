@@ -70,3 +70,29 @@ func TestPoppedIntoRegister(t *testing.T) {
 		0x1049: "CFA=rsp+8 RA=[CFA-8]",
 	})
 }
+
+// TestPoppedWithArgument: GCC returns for i386 by pop and a thunk where the function pops the address of a structure (-mfunction-return=thunk).
+// The frame begins above the word that the call pushed, as behind ret $4.
+func TestPoppedWithArgument(t *testing.T) {
+	img := codetest.Program{CPU: "i386", Listing: `
+		1000 <f>:
+			1000: 53  push %ebx
+			1001: 8b 5c 24 08  mov 0x8(%esp),%ebx
+			1005: 89 1b  mov %ebx,(%ebx)
+			1007: 5b  pop %ebx
+			1008: 59  pop %ecx
+			1009: 83 c4 04  add $0x4,%esp
+			100c: eb 12  jmp 1020
+			1020: e8 07 00 00 00  call 102c
+			1025: f3 90  pause
+			1027: 0f ae e8  lfence
+			102a: eb f9  jmp 1025
+			102c: 89 0c 24  mov %ecx,(%esp)
+			102f: c3  ret`}.Image(t)
+	expect(t, New(nil), img, exact, map[uint64]string{
+		0x1000: "CFA=esp+4 RA=[CFA-4]",
+		0x1005: "CFA=esp+8 RA=[CFA-4] ebx=[CFA-8]",
+		0x1009: "CFA=esp RA=ecx",
+		0x100c: "CFA=esp-4 RA=ecx",
+	})
+}

@@ -268,7 +268,7 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 	if rules.FromState(st, arch, out) {
 		// No caller's frame lies below SP: the function does not begin at the entry.
 		return out.CFA.Kind != stackwalk.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA ||
-			how == known && out.CFA.Off == 0 && (s.popped(f, st) || out.RA.Kind == stackwalk.RegPlus && f.Balanced && !f.Unbalanced)
+			how == known && (out.CFA.Off == 0 && s.popped(f, st) || out.RA.Kind == stackwalk.RegPlus && f.Balanced && !f.Unbalanced)
 	}
 	if how == known {
 		s.otherStack = absint.LeftStack(st.Regs[arch.SP], arch) && !f.Doubts(s.at.Site)
