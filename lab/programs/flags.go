@@ -15,7 +15,10 @@ type flagged struct {
 // flaggedVariants has the flags of GCC 12 and clang 19, by "Program Instrumentation", "Code Generation" and the
 // machines' chapters of GCC's manual, and clang's command line reference. -O2 stands before those that name no level.
 func flaggedVariants() []flagged {
-	const x86, arms, mipses = "x86_64 i386", "armarm armt2 armel", "mips mipsel mips64 mips64el"
+	return slices.Concat(flaggedAll(), flaggedX86(), flaggedARM(), flaggedAArch64(), flaggedMIPS(), flaggedRISCV())
+}
+
+func flaggedAll() []flagged {
 	return []flagged{
 		{"", "", "O3vec", "-O3 -funroll-loops -fno-strict-aliasing"},
 		{"", "", "pg", "-pg"},
@@ -33,7 +36,12 @@ func flaggedVariants() []flagged {
 		{"", "clang", "icf", "-ffunction-sections -fuse-ld=lld-19 -Wl,--gc-sections,--icf=all"},
 		{"x86_64", "clang", "split", "-fbasic-block-sections=all"},
 		{"", "gcc", "partition", "-Os -fpartial-inlining -fipa-icf -fgcse-las -fsplit-wide-types-early -fschedule-insns -fschedule-insns2"},
+	}
+}
 
+func flaggedX86() []flagged {
+	const x86 = "x86_64 i386"
+	return []flagged{
 		{x86, "gcc", "fentry", "-pg -mfentry -fno-pie -no-pie"},
 		{x86, "gcc", "nopmcount", "-pg -mfentry -mnop-mcount -fno-pie -no-pie"},
 		{x86, "gcc", "splitstack", "-fsplit-stack"},
@@ -54,7 +62,12 @@ func flaggedVariants() []flagged {
 		{"x86_64", "", "shstk", "-fcf-protection=full -mshstk -fno-plt"},
 		{"x86_64", "gcc", "ms", "-mcall-ms2sysv-xlogues -mno-sse4"},
 		{x86, "gcc", "prologuemove", "-O2 -mtune-ctrl=prologue_using_move,epilogue_using_move,^use_leave -mmanual-endbr -fcf-protection"},
+	}
+}
 
+func flaggedARM() []flagged {
+	const arms = "armarm armt2 armel"
+	return []flagged{
 		{arms, "gcc", "apcs", "-mapcs-frame -fno-omit-frame-pointer"},
 		{"armt2 armel", "gcc", "tpcs", "-mthumb -mtpcs-frame -mtpcs-leaf-frame -fno-omit-frame-pointer"},
 		{arms, "", "longcalls", "-mlong-calls"},
@@ -70,7 +83,11 @@ func flaggedVariants() []flagged {
 		{"armarm armt2", "clang", "v8", "-O2 -march=armv8.2-a"},
 		{"armarm", "", "interwork", "-marm -mthumb-interwork -fno-optimize-sibling-calls"},
 		{"armt2", "clang", "fpall", "-mthumb -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer"},
+	}
+}
 
+func flaggedAArch64() []flagged {
+	return []flagged{
 		{"aarch64", "", "bkey", "-mbranch-protection=pac-ret+leaf+b-key"},
 		{"aarch64", "", "pacbti", "-march=armv8.5-a -mbranch-protection=standard"},
 		{"aarch64", "", "sve", "-O3 -march=armv8.5-a+sve -msve-vector-bits=256"},
@@ -83,7 +100,12 @@ func flaggedVariants() []flagged {
 		{"aarch64", "", "sls", "-mharden-sls=all"},
 		{"aarch64", "clang", "fixederrata", "-mfix-cortex-a53-835769 -ffixed-x18"},
 		{"aarch64", "gcc", "guard", "-fstack-protector-strong -mstack-protector-guard=sysreg -mstack-protector-guard-reg=tpidr_el0 -mstack-protector-guard-offset=0"},
+	}
+}
 
+func flaggedMIPS() []flagged {
+	const mipses = "mips mipsel mips64 mips64el"
+	return []flagged{
 		{mipses, "gcc", "xgot", "-mxgot"},
 		{mipses, "clang", "xgot", "-mxgot"},
 		{mipses, "gcc", "longcalls", "-mlong-calls -mno-abicalls -fno-pic -static"},
@@ -105,7 +127,11 @@ func flaggedVariants() []flagged {
 		{"mips mipsel", "clang", "fixed", "-mips32r2 -mno-madd4 -Oz"},
 		{"mips16", "gcc", "Osfp", "-Os -fno-omit-frame-pointer"},
 		{"mips16", "gcc", "mips16e2", "-mips32r2 -Os -mcode-readable=pcrel"},
+	}
+}
 
+func flaggedRISCV() []flagged {
+	return []flagged{
 		{"riscv64", "clang", "vector", "-O3 -march=rv64gcv_zba_zbb_zbs"},
 		{"riscv64", "", "bits", "-march=rv64imafdc_zba_zbb_zbs"},
 		{"riscv64", "clang", "zicond", "-march=rv64gc_zba_zbb_zbs_zicond -Oz"},
