@@ -54,7 +54,7 @@ type walkFlags struct {
 
 func (w *walkFlags) add(f *pflag.FlagSet) {
 	f.IntVarP(&w.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
-	f.StringSliceVar(&w.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ", "))
+	f.Var(listValue{&w.sources}, "sources", "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ", "))
 	f.StringVar(&w.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&w.explain, "explain", false, "say under every frame how it was found and what was tried")
 }

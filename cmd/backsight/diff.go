@@ -54,7 +54,7 @@ in the new build. What is not matched is said.`,
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text or html (a page)")
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.pair, "binaries", false, "A and B are two builds of a program: which functions are the same")
-	f.StringSliceVar(&o.at, "at", nil, "with --binaries: where these offsets of the old build are in the new one (`LIST`)")
+	f.Var(listValue{&o.at}, "at", "with --binaries: where these offsets of the old build are in the new one (`LIST`)")
 	f.StringVar(&o.report, "report", "", "with --binaries: where the frames of a capture or report are in the new build (`FILE`)")
 	o.bt.files.add(f)
 	o.bt.names.add(f)

@@ -38,6 +38,20 @@ func (o *onceValue) Set(s string) error {
 	return nil
 }
 
+// listValue is a flag of values between commas, which may be given several times. pflag's own reads quotes as well, by a package that is
+// a part in 500 of a small program, and allocates for each such flag.
+type listValue struct{ list *[]string }
+
+func (l listValue) String() string { return "" }
+func (l listValue) Type() string   { return "strings" }
+
+func (l listValue) Set(s string) error {
+	if s != "" {
+		*l.list = append(*l.list, strings.Split(s, ",")...)
+	}
+	return nil
+}
+
 func (r *rawFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.arch, "arch", "", "`CPU` of binaries without headers, or of several (universal files): mips, arm, aarch64, riscv32, …")
 	f.StringVar(&r.endian, "endian", "little", "their byte `ORDER`: little or big")

@@ -24,7 +24,7 @@ type sampleFlags struct {
 func (s *sampleFlags) add(cmd *subcommand) {
 	f := cmd.Flags()
 	f.StringVar(&s.since, "since", "", "only samples from `TIME` on: seconds as perf script prints them, or 10s, 1m behind the first sample")
-	f.StringSliceVar(&s.comms, "comm", nil, "only samples of processes or threads with these `NAMES`")
+	f.Var(listValue{&s.comms}, "comm", "only samples of processes or threads with these `NAMES`")
 	f.VarP(&pidValue{list: &s.pids}, "pid", "p", "a running process `PID`, or all of a program's name, which stands still for some milliseconds; with a recording, only its samples (repeatable)")
 	f.IntSliceVar(&s.cpus, "cpu", nil, "only samples of these processors, `NUMBERS`")
 }

@@ -73,7 +73,7 @@ With --format, the rules are written for other programs:
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
-	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: seh,cfi,compact,ehabi,code")
+	f.Var(listValue{&o.sources}, "sources", "`LIST` of sources to compile, in this order: seh,cfi,compact,ehabi,code")
 	f.StringVarP(&o.format, "format", "f", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
 	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, "+
 		"at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
