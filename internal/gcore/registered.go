@@ -8,8 +8,8 @@ import (
 	"github.com/backsight/backsight/internal/procfs"
 )
 
-// What is copied of code that a process registered with GDB: so many files, and so many bytes of them.
-const maxRegistered, maxSymbolFiles = 1 << 12, 16 << 20
+// Of code that a process registered with GDB so many entries are looked at, and so many bytes of files are copied.
+const maxRegistered, maxSymbolFiles = 1 << 16, 16 << 20
 
 // registered are the lists by which run-times tell GDB of code that they made, and the ELF files that describe the code there (GDB's
 // manual, "JIT Interface"): QEMU has one, and LLVM. The variable that leads to a list has a name, for which files would have to be
@@ -18,13 +18,14 @@ const maxRegistered, maxSymbolFiles = 1 << 12, 16 << 20
 //	jit_descriptor: version 1, action_flag 0 to 2 (4 bytes each), relevant_entry, first_entry
 //	jit_code_entry: next_entry, prev_entry, symfile_addr, symfile_size (8 bytes)
 func (b *builder) registered(mem *memory, maps []procfs.Mapping) []piece {
-	found, room := finds{maps: maps, left: maxSymbolFiles}, make([]byte, block)
+	found, room, left := finds{maps: maps, entries: maxRegistered, bytes: maxSymbolFiles}, make([]byte, block), uint64(maxAllGlobals)
 	for i := range maps {
 		m := &maps[i]
 		if m.Inode == 0 || !strings.HasPrefix(m.Perms, "rw") {
 			continue
 		}
-		end := m.Lo + min(m.Hi-m.Lo, maxGlobals)
+		end := m.Lo + min(m.Hi-m.Lo, maxGlobals, left)
+		left -= end - m.Lo
 		for addr := m.Lo; addr < end; addr += block {
 			data := room[:mem.Read(addr, room[:min(block, end-addr)])]
 			for at := 0; at+8 <= len(data); at += b.width() {
@@ -37,11 +38,12 @@ func (b *builder) registered(mem *memory, maps []procfs.Mapping) []piece {
 	return joined(found.list)
 }
 
-// finds are pieces of a process that has mappings, and how many bytes more are wanted.
+// finds are pieces of a process that has mappings, and how many more entries are looked at, and bytes copied.
 type finds struct {
-	maps []procfs.Mapping
-	list []piece
-	left uint64
+	maps    []procfs.Mapping
+	list    []piece
+	entries int
+	bytes   uint64
 }
 
 func (f *finds) add(addr, size uint64) {
@@ -58,21 +60,22 @@ func (b *builder) entries(mem *memory, variable uint64, found *finds) {
 	var magic [4]byte
 	var size [8]byte
 	entry := b.wordAt(mem, variable+8+w)
-	for n := 0; n < maxRegistered && at(found.maps, entry) != nil; n++ {
+	for first := true; found.entries > 0 && at(found.maps, entry) != nil; first = false {
+		found.entries--
 		file := b.wordAt(mem, entry+2*w)
 		if at(found.maps, file) == nil || mem.Read(file, magic[:])+mem.Read(entry+sizeAt, size[:]) < len(magic)+len(size) {
 			return
 		}
 		wanted := b.order.Uint64(size[:])
-		if string(magic[:]) != "\x7fELF" || wanted > found.left {
+		if string(magic[:]) != "\x7fELF" || wanted > found.bytes {
 			return
 		}
-		if n == 0 {
+		if first {
 			found.add(variable, 8+2*w)
 		}
 		found.add(entry, sizeAt+8)
 		found.add(file, wanted)
-		found.left -= wanted
+		found.bytes -= wanted
 		entry = b.wordAt(mem, entry)
 	}
 }

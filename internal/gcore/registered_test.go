@@ -48,14 +48,19 @@ func TestRegistered(t *testing.T) {
 	for _, c := range []struct {
 		what          string
 		first, second []byte
+		loops         bool   // the second entry leads to the first
 		copied        []bool // the variable, the entries and the files
 	}{
-		{"two files", elf, slices.Clone(elf), []bool{true, true, true, true, true}},
-		{"one, and another list behind", elf, other, []bool{true, true, true, false, false}},
-		{"no such list", other, elf, []bool{false, false, false, false, false}},
+		{"two files", elf, slices.Clone(elf), false, []bool{true, true, true, true, true}},
+		{"one, and another list behind", elf, other, false, []bool{true, true, true, false, false}},
+		{"a list without an end", elf, slices.Clone(elf), true, []bool{true, true, true, true, true}},
+		{"no such list", other, elf, false, []bool{false, false, false, false, false}},
 	} {
 		second := entry(nil, c.second)
 		first := entry(second, c.first)
+		if c.loops {
+			copy(unsafe.Slice((*byte)(unsafe.Pointer(second)), 32), b.word(nil, addressOf(first)))
+		}
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&descriptor)), 32)[8+b.width():], b.word(nil, addressOf(first)))
 		pieces := b.registered(&memory{ReaderAt: mem}, maps)
 		for i, addr := range []uint64{addressOf(&descriptor), addressOf(first), addressOf(&c.first[0]), addressOf(second), addressOf(&c.second[0])} {
