@@ -46,6 +46,9 @@ func (l listValue) String() string { return "" }
 func (l listValue) Type() string   { return "strings" }
 
 func (l listValue) Set(s string) error {
+	if *l.list == nil {
+		*l.list = []string{} // the flag was given
+	}
 	if s != "" {
 		*l.list = append(*l.list, strings.Split(s, ",")...)
 	}
