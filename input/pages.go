@@ -11,10 +11,11 @@ import (
 // Pages are a capture's bytes, of which parts are looked at: nothing of what is mapped or in memory is copied, and of another file
 // the parts are read that are asked for.
 type Pages struct {
-	name string
-	data []byte
-	file io.ReaderAt // instead of data
-	size uint64
+	name   string
+	data   []byte
+	file   io.ReaderAt // instead of data
+	size   uint64
+	forget func() // nil: data is in memory
 }
 
 // PagesOf are bytes in memory.
@@ -32,7 +33,16 @@ func (c *Capture) Pages(ctx context.Context) (Pages, error) {
 		return Pages{name: c.Name, file: c.parts.file, size: c.parts.size}, err
 	}
 	c.give(ctx)
-	return PagesOf(c.Data), err
+	p := PagesOf(c.Data)
+	p.forget = c.Forget
+	return p, err
+}
+
+// Forget gives back the memory of what was looked at so far, where the capture is mapped.
+func (p *Pages) Forget() {
+	if p.forget != nil {
+		p.forget()
+	}
 }
 
 // Size is how many bytes there are.

@@ -121,6 +121,7 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 			n.threads = make([]threadNotes, 0, r.size/(noteHeader+len(desc))+1)
 		}
 		n.threads = append(n.threads, r.file.header.readPrstatus(desc))
+		r.file.forget(len(n.threads))
 	case ntPrpsinfo:
 		n.readPsinfo(desc, r.file.header.big)
 	case ntAuxv:

@@ -30,12 +30,24 @@ func (h *header) readPrstatus(desc []byte) (t threadNotes) {
 	return t
 }
 
+// forgetEvery is after how many threads the pages of their notes are given back: a thread's registers take up to 12 kB (AMX), and Linux
+// maps as much again around what is read.
+const forgetEvery = 128
+
+// forget does so, where as many threads were read as that.
+func (f *file) forget(threads int) {
+	if threads%forgetEvery == 0 && threads > 0 {
+		f.pages.Forget()
+	}
+}
+
 // readThreads decodes the register files. The kernel writes the thread that crashed
 // first, and so does QEMU.
 func readThreads(f *file, arch *cpu.Arch, n *notes, found *problems) (list []target.Thread) {
 	layout, short := arch.Layouts[n.system.carrier()], 0
 	for i := range n.threads {
 		notes := &n.threads[i]
+		f.forget(i)
 		if len(notes.regs) < layout.Size || layout.Size == 0 {
 			short++
 			continue
