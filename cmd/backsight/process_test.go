@@ -80,8 +80,9 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestReplaced: a program whose file was replaced or deleted while it runs has its names all the same.
-func TestReplaced(t *testing.T) {
+// ownCopy is a copy of this program.
+func ownCopy(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "program")
 	own, err := os.ReadFile(os.Args[0])
 	if err != nil {
@@ -90,6 +91,12 @@ func TestReplaced(t *testing.T) {
 	if err := os.WriteFile(file, own, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// TestReplaced: a program whose file was replaced or deleted while it runs has its names all the same.
+func TestReplaced(t *testing.T) {
+	file := ownCopy(t)
 	pid := busyProcess(t, file)
 	for what, step := range map[string]func() error{
 		"deleted":  func() error { return os.Remove(file) },

@@ -111,14 +111,7 @@ func ownBuildID(t *testing.T) []byte {
 
 // TestRecordReplaced: a file that was replaced while a process runs is told by the build ID that it had.
 func TestRecordReplaced(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "program")
-	own, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(program, own, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	program := ownCopy(t)
 	pid := busyProcess(t, program)
 	if err := errors.Join(os.Remove(program), os.WriteFile(program, []byte("another"), 0o600)); err != nil {
 		t.Fatal(err)

@@ -52,17 +52,17 @@ func (f *finds) add(addr, size uint64) {
 
 // entries adds a variable and what it leads to, as long as that is a list of ELF files.
 func (b *builder) entries(mem *memory, variable uint64, found *finds) {
-	w := uint64(b.width())
+	w, words := uint64(b.width()), b.words(mem)
 	sizeAt := (3*w + 7) &^ 7
 	if b.arch.Name == "i386" {
 		sizeAt = 3 * w // whose 8 bytes are aligned to 4
 	}
 	var magic [4]byte
 	var size [8]byte
-	entry := b.wordAt(mem, variable+8+w)
+	entry := words.WordAt(variable + 8 + w)
 	for first := true; found.entries > 0 && at(found.maps, entry) != nil; first = false {
 		found.entries--
-		file := b.wordAt(mem, entry+2*w)
+		file := words.WordAt(entry + 2*w)
 		if at(found.maps, file) == nil || mem.Read(file, magic[:])+mem.Read(entry+sizeAt, size[:]) < len(magic)+len(size) {
 			return
 		}
@@ -76,18 +76,6 @@ func (b *builder) entries(mem *memory, variable uint64, found *finds) {
 		found.add(entry, sizeAt+8)
 		found.add(file, wanted)
 		found.bytes -= wanted
-		entry = b.wordAt(mem, entry)
+		entry = words.WordAt(entry)
 	}
-}
-
-// wordAt is a word of the process, 0 where there is none.
-func (b *builder) wordAt(mem *memory, addr uint64) uint64 {
-	var word [8]byte
-	switch w := b.width(); {
-	case mem.Read(addr, word[:w]) < w:
-		return 0
-	case w == 4:
-		return uint64(b.order.Uint32(word[:]))
-	}
-	return b.order.Uint64(word[:])
 }

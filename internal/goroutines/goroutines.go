@@ -47,8 +47,8 @@ func (r Reader) at(block []byte, i int) uint64 {
 	return r.order().Uint64(b)
 }
 
-// word is the word at an address, 0 where there is none.
-func (r Reader) word(addr uint64) uint64 {
+// WordAt is the word at an address, 0 where there is none.
+func (r Reader) WordAt(addr uint64) uint64 {
 	var b [8]byte
 	if r.Read(addr, b[:r.Word]) < r.Word {
 		return 0
@@ -114,7 +114,7 @@ func (r Reader) Find(data []target.Range, is func(List) bool) (l List, ok bool) 
 		if l = r.list(addr, block); l.Count == 0 {
 			return true
 		}
-		ok = r.G(r.word(l.Array), g) && r.layout(g) != 0 && is(l)
+		ok = r.G(r.WordAt(l.Array), g) && r.layout(g) != 0 && is(l)
 		return !ok
 	})
 	return l, ok

@@ -80,7 +80,7 @@ func (p *program) own(t *target.Thread) (m uint64) {
 	if !ok || addr == 0 {
 		return 0
 	}
-	if m = p.word(addr + uint64(mOf*p.Word)); m == 0 || p.word(m) != addr {
+	if m = p.WordAt(addr + uint64(mOf*p.Word)); m == 0 || p.WordAt(m) != addr {
 		return 0
 	}
 	return m

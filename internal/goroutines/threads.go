@@ -55,7 +55,7 @@ func find(ctx context.Context, snap *target.Snapshot, m *target.Module) *program
 	}
 	g := make([]byte, p.SizeG())
 	if p.list, ok = p.Find(data, func(l List) bool {
-		return ctx.Err() != nil || p.G(p.word(l.Array), g) && p.main(g, m.ToTarget(main.Lo))
+		return ctx.Err() != nil || p.G(p.WordAt(l.Array), g) && p.main(g, m.ToTarget(main.Lo))
 	}); !ok || p.goid == 0 {
 		return nil
 	}

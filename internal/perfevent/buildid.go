@@ -5,7 +5,7 @@ package perfevent
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
+	"io"
 
 	"github.com/backsight/backsight/internal/procfs"
 )
@@ -14,20 +14,15 @@ import (
 const sha1 = 20
 
 // buildIDOf is the build ID of the file that the last of a process's mappings is of, as that lies in the process's memory: what is at
-// the file's path now may be another one. nil where there is none.
-func buildIDOf(dir string, maps []procfs.Mapping) []byte {
+// the file's path now may be another one. nil where there is none, or the memory cannot be read.
+func buildIDOf(memory io.ReaderAt, maps []procfs.Mapping) []byte {
 	m := &maps[len(maps)-1]
 	for i := len(maps) - 1; i >= 0 && m.Inode != 0 && maps[i].Inode == m.Inode && maps[i].Name == m.Name; i-- {
 		if maps[i].Off != 0 {
 			continue
 		}
-		memory, err := os.Open(dir + "/mem")
-		if err != nil {
-			return nil
-		}
 		var page [4096]byte
 		n, _ := memory.ReadAt(page[:], int64(maps[i].Lo))
-		_ = memory.Close() // it was read only
 		return buildIDIn(page[:n])
 	}
 	return nil

@@ -167,9 +167,13 @@ func (r *Recorder) appendProcess(b []byte) []byte {
 		b = r.appendKernels(b, eventComm, userMode, tid, nil, name)
 	}
 	maps, _ := procfs.Maps(dir)
+	memory, err := os.Open(dir + "/mem")
+	if err == nil {
+		defer memory.Close()
+	}
 	for i := range maps {
 		if m := &maps[i]; m.Exec() {
-			b = r.appendMapping(b, m, buildIDOf(dir, maps[:i+1]))
+			b = r.appendMapping(b, m, buildIDOf(memory, maps[:i+1]))
 		}
 	}
 	return b
