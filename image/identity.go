@@ -2,9 +2,10 @@ package image
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/backsight/backsight/internal/sha256"
 )
 
 // headers is how much of a segment a file's own headers may take, which change when a section

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,5 +37,25 @@ func TestStart(t *testing.T) {
 	}
 	if total == 0 || total > most {
 		t.Errorf("packages allocate %d bytes before main, the most is %d", total, most)
+	}
+}
+
+// TestSmallImports: the command for devices does without libraries that cost more than what they do for it. Go's FIPS 140 module has
+// 32 MB of zeroed memory (crypto/internal/entropy), which a device without overcommitted memory has to have.
+func TestSmallImports(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "-tags", "small", module+"/cmd/backsight")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Fields(string(out))
+	if !slices.Contains(list, module+"/internal/stackwalk") {
+		t.Fatalf("the list lacks the walker: %q", list)
+	}
+	for _, pkg := range list {
+		if strings.HasPrefix(pkg, "crypto") || pkg == "regexp" || pkg == "encoding/json" || pkg == "text/template" {
+			t.Errorf("the command for devices imports %s", pkg)
+		}
 	}
 }

@@ -2,13 +2,13 @@ package espcore
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"strings"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/sha256"
 )
 
 // Sizes of an ELF file's headers, 32 bits; the machines; kinds of program headers and notes

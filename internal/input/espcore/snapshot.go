@@ -1,7 +1,6 @@
 package espcore
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/input/firmware"
+	"github.com/backsight/backsight/internal/sha256"
 	"github.com/backsight/backsight/target"
 )
 

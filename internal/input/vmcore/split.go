@@ -3,13 +3,13 @@ package vmcore
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/sha256"
 	"github.com/backsight/backsight/target"
 )
 

@@ -1,10 +1,10 @@
 package table
 
 import (
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/sha256"
 )
 
 // Key tells which image a table belongs to: the image's build ID or, if there is none, a
