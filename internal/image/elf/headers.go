@@ -112,7 +112,7 @@ type sectionHeaders struct {
 	headers
 	names []byte // .shstrtab
 	// starts are where to begin to look for a name, by its nameSum: one more than the first section of that sum; 0: none has the sum.
-	starts [64]uint8
+	starts [256]uint8
 }
 
 // maxShdrs bounds the section headers. Linked files have less than a hundred; every
@@ -158,13 +158,13 @@ func (h *sectionHeaders) addNames() {
 	}
 }
 
-// nameSum is a number below 64, by a name's length and two of its letters.
-func nameSum[S string | []byte](name S) int {
+// nameSum is a number by a name's length and two of its letters.
+func nameSum[S string | []byte](name S) uint8 {
 	n := len(name)
 	if n == 0 {
 		return 0
 	}
-	return (7*n + 5*int(name[n-1]) + int(name[n/2])) % 64
+	return 37*uint8(n) + 11*name[n-1] + 5*name[n/2]
 }
 
 // shdr is a section header (gABI ch. 4).

@@ -46,8 +46,11 @@ func (t *symtab) mayHave(name string) bool {
 		return true // the table is told quickly
 	}
 	const some = 4 << 10 // bytes
+	if len(t.str) <= some {
+		return bytes.Contains(t.str, []byte(name))
+	}
 	var times [256]int
-	for _, c := range t.str[:min(len(t.str), some)] {
+	for _, c := range t.str[:some] {
 		times[c]++
 	}
 	from := 0
