@@ -21,6 +21,8 @@ type Watch struct {
 	SavedFrom, SavedTo int64
 	// Unused are those of Held that no idle instruction copies or addresses memory by.
 	Unused cpu.RegSet
+	// Constants: no idle instruction makes a constant, or a number out of some of Unused.
+	Constants bool
 }
 
 // Idle tells whether an instruction is idle. None is that transfers control, where Held has the PC.
@@ -38,7 +40,7 @@ func (w *Watch) Idle(in *cpu.Insn) bool {
 	case cpu.OpMove, cpu.OpAddImm:
 		return w.IdleCopy(in.Src, in.Dst)
 	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpShrImm, cpu.OpOr, cpu.OpCompareImm:
-		return !w.Held.Has(in.Dst)
+		return !w.Held.Has(in.Dst) && !(w.Constants && w.counts(in))
 	}
 	return false
 }
@@ -46,6 +48,12 @@ func (w *Watch) Idle(in *cpu.Insn) bool {
 // IdleCopy tells whether it is idle to give dst the value of src, or one that src leads to.
 func (w *Watch) IdleCopy(src, dst cpu.Reg) bool {
 	return !w.Unused.Has(src) && !w.Held.Has(dst) && !(w.Tracked.Has(dst) && w.Pointers.Has(src))
+}
+
+// counts tells whether an instruction that computes makes a number out of constants.
+func (w *Watch) counts(in *cpu.Insn) bool {
+	known := w.Unused.Has(in.Src) && (in.Src2 == cpu.NoReg || w.Unused.Has(in.Src2))
+	return in.Op == cpu.OpConst || known && in.Dst != cpu.NoReg
 }
 
 // idleSpill is Idle for a store to the stack, of one register or two.

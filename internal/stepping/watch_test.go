@@ -71,3 +71,30 @@ func TestIdle(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleConstants: rax has a constant, rbx none. What may build an address has to be looked at.
+func TestIdleConstants(t *testing.T) {
+	const rax, rbx, rcx, pc = 0, 3, 1, 16
+	w := stepping.Watch{Held: cpu.SetOf(rax, pc), Unused: cpu.SetOf(rax), Stack: cpu.NoReg, Constants: true}
+	computed := func(op cpu.Op, dst, src, src2 cpu.Reg) cpu.Insn {
+		return cpu.Insn{Op: op, Dst: dst, Dst2: cpu.NoReg, Src: src, Src2: src2, Base: cpu.NoReg, Index: cpu.NoReg}
+	}
+	for _, tt := range []struct {
+		what string
+		in   cpu.Insn
+		want bool
+	}{
+		{"a constant", computed(cpu.OpConst, rbx, cpu.NoReg, cpu.NoReg), false},
+		{"rbx + 1", computed(cpu.OpAddImm, rcx, rbx, cpu.NoReg), true},
+		{"rax + 1", computed(cpu.OpAddImm, rcx, rax, cpu.NoReg), false},
+		{"rax << 1", computed(cpu.OpShlImm, rcx, rax, cpu.NoReg), false},
+		{"rax + rax", computed(cpu.OpAdd, rcx, rax, rax), false},
+		{"rbx + rax is no constant", computed(cpu.OpAdd, rcx, rbx, rax), true},
+		{"rax is overwritten", computed(cpu.OpAdd, rax, rbx, rcx), false},
+		{"rax is compared", computed(cpu.OpCompareImm, cpu.NoReg, rax, cpu.NoReg), true},
+	} {
+		if got := w.Idle(&tt.in); got != tt.want {
+			t.Errorf("%s: %t", tt.what, got)
+		}
+	}
+}

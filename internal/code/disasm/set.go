@@ -145,18 +145,15 @@ func (s *Set) bit(at Addr) (*uint64, uint64) {
 	if !s.modes && (at.Mode != 0 || at.PC&(s.align-1) != 0) {
 		return nil, 0
 	}
-	for i := range s.runs {
-		r := &s.runs[i]
-		if at.PC-r.lo >= r.size {
-			continue
-		}
-		k := (at.PC - r.base) / s.align
-		if s.modes {
-			k = k<<1 | uint64(at.Mode)
-		}
-		return &r.bits[k/64], 1 << (k % 64)
+	r := s.run(at.PC)
+	if r == nil {
+		return nil, 0
 	}
-	return nil, 0
+	k := (at.PC - r.base) / s.align
+	if s.modes {
+		k = k<<1 | uint64(at.Mode)
+	}
+	return &r.bits[k/64], 1 << (k % 64)
 }
 
 // Has tells whether a place is in the set; places outside the code are, so that no
@@ -174,6 +171,47 @@ func (s *Set) Add(at Addr) bool {
 	}
 	*w |= mask
 	return true
+}
+
+// AddAll adds the places from one on, in its mode, that the bits of a word stand for: one for each byte. All are code.
+func (s *Set) AddAll(at Addr, word uint64) {
+	if r := s.run(at.PC); r != nil && !s.modes && s.align == 1 {
+		k := at.PC - r.base
+		r.bits[k/64] |= word << (k % 64)
+		if behind := word >> 1 >> (63 - k%64); behind != 0 && k/64+1 < uint64(len(r.bits)) {
+			r.bits[k/64+1] |= behind
+		}
+		return
+	}
+	for ; word != 0; word &= word - 1 {
+		s.Add(Addr{at.PC + uint64(bits.TrailingZeros64(word)), at.Mode})
+	}
+}
+
+// Ahead is how many bytes from a place on begin none of the set, in its mode: 64 at most.
+func (s *Set) Ahead(at Addr) uint32 {
+	if r := s.run(at.PC); r != nil && !s.modes && s.align == 1 {
+		k := at.PC - r.base
+		word := r.bits[k/64] >> (k % 64)
+		if k%64 != 0 && k/64+1 < uint64(len(r.bits)) {
+			word |= r.bits[k/64+1] << (64 - k%64)
+		}
+		return uint32(min(uint64(bits.TrailingZeros64(word)), r.size-(at.PC-r.lo)))
+	}
+	n := uint32(0)
+	for ; n < 64 && !s.Has(Addr{at.PC + uint64(n), at.Mode}); n += uint32(s.align) {
+	}
+	return n
+}
+
+// run is the run that has an address, nil where none has.
+func (s *Set) run(pc uint64) *run {
+	for i := range s.runs {
+		if r := &s.runs[i]; pc-r.lo < r.size {
+			return r
+		}
+	}
+	return nil
 }
 
 // Keys are the keys of the places in the set, sorted.

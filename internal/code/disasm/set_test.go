@@ -112,6 +112,42 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// TestSetAhead: words of bits add what their places add one by one, and the next place of the set is as far as places one by one
+// tell; none lies behind the end of the code.
+func TestSetAhead(t *testing.T) {
+	for _, tt := range []struct {
+		cpu  string
+		mode cpu.Mode
+		step uint64
+	}{{"arm", 1, 2}, {"x86_64", 0, 1}, {"aarch64", 0, 4}} {
+		c := code(t, codetest.Program{CPU: tt.cpu, Listing: "1000: 00000000\n10fc: 00000000"})
+		random := rand.New(rand.NewPCG(1, 0))
+		for range 300 {
+			words, single := NewSet(c), NewSet(c)
+			at := Addr{0x1000 + tt.step*random.Uint64N(0x100/tt.step), tt.mode}
+			word := random.Uint64() & random.Uint64() & random.Uint64()
+			if end := 0x1100 - at.PC; end < 64 {
+				word &= 1<<end - 1
+			}
+			words.AddAll(at, word)
+			for i := range uint64(64) {
+				if word>>i&1 != 0 {
+					single.Add(Addr{at.PC + i, at.Mode})
+				}
+			}
+			if !slices.Equal(words.Keys(), single.Keys()) {
+				t.Fatalf("%s: %#x from %#x on: %#x, want %#x", tt.cpu, word, at.PC, words.Keys(), single.Keys())
+			}
+			from, want := Addr{0x1000 + tt.step*random.Uint64N(0x100/tt.step), tt.mode}, uint32(0)
+			for ; want < 64 && !single.Has(Addr{from.PC + uint64(want), from.Mode}); want += uint32(tt.step) {
+			}
+			if got := words.Ahead(from); got != want {
+				t.Fatalf("%s: %d bytes ahead of %#x in %#x, want %d", tt.cpu, got, from.PC, words.Keys(), want)
+			}
+		}
+	}
+}
+
 // TestCounted: what a counted set tells of places between two is what a list of them tells.
 func TestCounted(t *testing.T) {
 	for _, tt := range []struct {

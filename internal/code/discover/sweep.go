@@ -1,11 +1,13 @@
 package discover
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/stepping"
 )
 
 // maxVisited bounds the instructions of a sweep.
@@ -22,6 +24,7 @@ type sweep struct {
 	pending cpu.RegSet // registers that hold literals of which it is not known what they are
 	bounds  keys       // certain entries, once they are known
 	cursor  disasm.Cursor
+	watch   stepping.Watch // tells what the cursor skips
 
 	calls    *disasm.Set // targets of direct calls
 	pointers *disasm.Set // addresses taken
@@ -35,7 +38,7 @@ type sweep struct {
 // given.
 func newSweep(code disasm.Code, gp *constants, bounds keys, in span) *sweep {
 	set := func() *disasm.Set { return disasm.NewSetIn(code, in.lo, in.hi) }
-	return &sweep{Code: code, cursor: disasm.NewCursor(code), seen: set(), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
+	return &sweep{Code: code, cursor: disasm.NewCursor(code), watch: stepping.Watch{Stack: cpu.NoReg, Constants: true}, seen: set(), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
 		calls: set(), pointers: set(), built: set(), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
@@ -90,7 +93,7 @@ func (s *sweep) run() {
 // follow walks straight on until control never goes on or meets code that was seen.
 func (s *sweep) follow(at disasm.Addr) {
 	for s.cursor.Seek(at); ; {
-		in := s.cursor.Next(at.PC)
+		in := s.fetch(&at)
 		if in == nil || s.left <= 0 || isLiteral(s.literals, at) || !s.seen.Add(at) {
 			return
 		}
@@ -112,6 +115,25 @@ func (s *sweep) follow(at disasm.Addr) {
 		}
 		return
 	}
+}
+
+// fetch goes behind the instructions that neither transfer control nor build addresses, up to code that was seen, and is the
+// next one, nil where there is none. Where there are literals, all are looked at.
+func (s *sweep) fetch(at *disasm.Addr) *cpu.Insn {
+	if s.literals != nil || s.pending != 0 {
+		return s.cursor.Next(at.PC)
+	}
+	s.watch.Held, s.watch.Unused = (s.regs.now.known | s.Arch.Globals).With(s.Arch.PC), s.regs.now.known
+	for s.left > 0 {
+		starts, n, in := s.cursor.Skip(at.PC, s.seen.Ahead(*at), &s.watch)
+		s.seen.AddAll(*at, starts)
+		s.left -= bits.OnesCount64(starts)
+		at.PC += uint64(n)
+		if in != nil || n == 0 {
+			return in
+		}
+	}
+	return nil
 }
 
 // visit looks at the instruction at pc.

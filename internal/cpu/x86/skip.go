@@ -38,8 +38,9 @@ const (
 	nowhere
 	inReg     // the operand reg
 	inRM      // the operand rm, a register
+	constRM   // a constant in rm
 	inByteRM  // the register of a byte operand
-	inOpcode  // the register that the opcode names
+	inOpcode  // a constant in the register that the opcode names
 	inALUReg  // as inReg, in the size that the opcode's lowest bit tells
 	inALURM   // as inRM
 	inAcc     // unless it is compared
@@ -53,7 +54,7 @@ const (
 
 var outcomes = [256]outcome{
 	nothing: nowhere, padding: nowhere,
-	clobberReg: inReg, clobberRM: inRM, clobberRM8: inByteRM, zeroExtend: inReg, constToReg: inOpcode, constToRM: inRM,
+	clobberReg: inReg, clobberRM: inRM, clobberRM8: inByteRM, zeroExtend: inReg, constToReg: inOpcode, constToRM: constRM,
 	arithmeticReg: inALUReg, arithmeticRM: inALURM, arithmeticAcc: inAcc, group1: inGroup1,
 	moveToReg: copied, moveIf: copied, moveToRM: copiedRM,
 	store: inMemory, storeOther: inMemory, storeByte: inMemory,
@@ -74,18 +75,36 @@ func (in idleness) idle(e effect, w *stepping.Watch) bool {
 		dst = in.reg()
 	case inRM:
 		dst = in.rm()
+	case constRM:
+		if w.Constants {
+			return false
+		}
+		dst = in.rm()
 	case inByteRM:
 		dst = in.rmOf(1)
 	case inOpcode:
+		if w.Constants {
+			return false
+		}
 		dst = in.gpr(in.opcodeReg())
-	case inALUReg:
-		dst = in.regOf(in.aluSize())
-	case inALURM:
-		dst = in.rmOf(in.aluSize())
-	case inAcc:
-		return in.aluKind() == aluCMP || !w.Held.Has(in.acc())
-	case inGroup1:
-		return in.group() == aluCMP || !w.Held.Has(in.rmOf(in.aluSize()))
+	case inALUReg, inALURM:
+		if w.Constants && in.reg() == in.rm() { // xor %eax,%eax
+			return false
+		}
+		if dst = in.regOf(in.aluSize()); o == inALURM {
+			dst = in.rmOf(in.aluSize())
+		}
+	case inAcc, inGroup1:
+		kind := in.aluKind()
+		if dst = in.acc(); o == inGroup1 {
+			kind, dst = int(in.group()), in.rmOf(in.aluSize())
+		}
+		if kind == aluCMP {
+			return true
+		}
+		if w.Constants && (kind == aluAND || kind == aluOR) { // or $-1,%eax
+			return false
+		}
 	case copied:
 		return w.IdleCopy(in.rm(), in.reg())
 	case copiedRM:
@@ -112,7 +131,7 @@ func (in idleness) idleOperand(o outcome, w *stepping.Watch) bool {
 			return false
 		}
 	case addressed:
-		if base |= index; in.isReg() {
+		if base |= index; in.isReg() || base == 0 && w.Constants {
 			return false
 		}
 	}

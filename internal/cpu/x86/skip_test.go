@@ -62,6 +62,7 @@ func someWatch(random *rand.Rand) stepping.Watch {
 	some := func() cpu.RegSet { return cpu.RegSet(random.Uint64() & random.Uint64() & 0xffff) }
 	w := stepping.Watch{Stack: RSP, Pointers: some().With(RSP), Tracked: some(), Unused: some()}
 	w.Held = w.Pointers | w.Unused | some().With(RIP)
+	w.Constants = random.IntN(2) == 0
 	w.SavedFrom, w.SavedTo = -random.Int64N(64), random.Int64N(64)
 	return w
 }
