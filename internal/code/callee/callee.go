@@ -23,6 +23,8 @@ type Effect struct {
 	Returns bool
 	// Pops is how many bytes a return removes beyond the return address (x86 ret n), or what else the callee leaves moved.
 	Pops int64
+	// Guess: no return was found, so that what the call pops is not known.
+	Guess bool
 	// PC is the register into which the callee copies the return address, for callees that do
 	// nothing else (i386's PC thunks); cpu.NoReg for all others.
 	PC cpu.Reg
@@ -46,7 +48,7 @@ func Returning(in *cpu.Insn) Effect {
 }
 
 // perhaps is the effect of a function of which nothing is known.
-func perhaps() Effect { return Effect{Returns: true, PC: cpu.NoReg} }
+func perhaps() Effect { return Effect{Returns: true, Guess: true, PC: cpu.NoReg} }
 
 // never is the effect of a function that does not come back.
 func never() Effect { return Effect{PC: cpu.NoReg} }
@@ -126,7 +128,7 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 }
 
 // Behind is what a direct call of the function at a place did that has returned to next. What
-// functions of libraries pop, the caller tells: one for i386 that returns a structure pops the
+// functions of libraries pop, and others of which no return was found, the caller tells: one for i386 that returns a structure pops the
 // pointer to it (System V ABI, i386, "Functions Returning Structures or Unions"), and callers
 // that keep room for arguments, and push none, take that back at once:
 //
@@ -137,12 +139,8 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 // Functions of Windows pop all their arguments (stdcall).
 func (f *Effects) Behind(to disasm.Addr, next uint64) Effect {
 	e := f.Of(to)
-	if a := f.code.Arch; a.CallPushesRA && a.AddrSize == 4 && e.PC == cpu.NoReg && e.Pops == 0 {
-		if retaken := f.retaken(disasm.Addr{PC: next}); retaken != 0 {
-			if _, stub := f.StubSlot(to); stub {
-				e.Pops = retaken
-			}
-		}
+	if f.pops && e.Guess && e.Pops == 0 {
+		e.Pops = f.retaken(disasm.Addr{PC: next})
 	}
 	return e
 }
@@ -233,14 +231,14 @@ const maxDepth = 3
 // byDepth is what searches in one function found, by the depth of calls within calls up to which
 // the search asked about callees; the first element is for depth 1.
 type byDepth [maxDepth]struct {
-	pops           int32
-	known, returns bool
+	pops                  int32
+	known, returns, guess bool
 }
 
 // at is the effect at a depth, if known.
 func (m *byDepth) at(depth int) (Effect, bool) {
 	d := &m[depth-1]
-	return Effect{Returns: d.returns, Pops: int64(d.pops), PC: cpu.NoReg}, d.known
+	return Effect{Returns: d.returns, Pops: int64(d.pops), Guess: d.guess, PC: cpu.NoReg}, d.known
 }
 
 // add keeps the effect that a search of some depth found, for all depths at which a search would
@@ -251,7 +249,7 @@ func (m *byDepth) at(depth int) (Effect, bool) {
 func (m *byDepth) add(e Effect, depth int, alone bool) {
 	for i := range m {
 		if alone || i+1 == depth || e.Returns == (i+1 < depth) {
-			m[i].pops, m[i].returns, m[i].known = int32(e.Pops), e.Returns, true
+			m[i].pops, m[i].returns, m[i].guess, m[i].known = int32(e.Pops), e.Returns, e.Guess, true
 		}
 	}
 }

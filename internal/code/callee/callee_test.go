@@ -156,11 +156,11 @@ func TestEffects(t *testing.T) {
 		0x1010: {Returns: true, PC: ebx},
 		0x1020: {PC: cpu.NoReg},
 		0x1030: {Returns: true, Pops: 4, PC: cpu.NoReg},
-		0x1040: {Returns: true, PC: cpu.NoReg},
+		0x1040: {Returns: true, Guess: true, PC: cpu.NoReg},
 		0x1050: {Returns: true, Pops: 4, PC: cpu.NoReg},
-		0x1060: {Returns: true, PC: cpu.NoReg},
+		0x1060: {Returns: true, Guess: true, PC: cpu.NoReg},
 		0x1070: {Returns: true, Pops: 4, PC: cpu.NoReg},
-		0x1090: {Returns: true, PC: cpu.NoReg},
+		0x1090: {Returns: true, Guess: true, PC: cpu.NoReg},
 		0x10a0: {Returns: true, Pops: 4, PC: cpu.NoReg},
 	} {
 		if e, ok := f.Find(at(to)); ok {

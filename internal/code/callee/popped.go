@@ -22,13 +22,8 @@ func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	case f.pops:
 		e.Pops = f.retaken(disasm.Addr{PC: site.Next})
 	}
-	if !f.pops || !e.Returns || e.Pops != 0 || e.PC != cpu.NoReg {
+	if !f.pops || !e.Returns || e.Pops != 0 || !e.Guess {
 		return e
-	}
-	if known {
-		if _, stub := f.StubSlot(to); !stub {
-			return e
-		}
 	}
 	e.Pops = arguments{f.code, site}.notTakenBack()
 	return e
@@ -39,7 +34,7 @@ func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 const alignment = 16
 
 // maxArguments bounds the instructions that are looked at in front of a call, and behind it.
-const maxArguments = 32
+const maxArguments = 128
 
 // arguments are what a caller puts on the stack for a call.
 type arguments struct {
@@ -68,10 +63,13 @@ func (a arguments) notTakenBack() int64 {
 	word := int64(a.code.Arch.AddrSize)
 	put, pushed := a.put()
 	aligned, framed := put > 0 && put%alignment == 0, a.Depth > 0 && a.Depth%alignment == 0
+	behind := a.follow()
+	if a.Depth > 0 && behind.returns && a.Depth-behind.all == 2*word { // the return address, and what was popped
+		return word
+	}
 	if !aligned && !framed {
 		return 0
 	}
-	behind := a.follow()
 	if aligned && behind.fits(put-word, true) && !behind.fits(put, true) {
 		return word
 	}
@@ -113,6 +111,8 @@ func (a arguments) put() (put, pushed int64) {
 			put, pushed, n = 0, 0, 0
 		case by < 0 && in.Dst == a.code.Arch.SP:
 			pushed = 0
+		case put == 0:
+			n = 0
 		}
 		pc += uint64(in.Len)
 	}
@@ -120,10 +120,11 @@ func (a arguments) put() (put, pushed int64) {
 }
 
 // afterwards is how many bytes the code behind a call takes back: at most, before the next call, and in all, to the end
-// of the block or as far as maxArguments. known: SP was nowhere set to something else.
+// of the block or as far as maxArguments. known: SP was nowhere set to something else. returns: the block ends in a return, behind no
+// call.
 type afterwards struct {
-	most, toCall, all int64
-	calls, known      bool
+	most, toCall, all     int64
+	calls, known, returns bool
 }
 
 // follow follows the code behind a call. A call of a function that reads the PC may come while the frame is made.
@@ -135,6 +136,7 @@ func (a arguments) follow() (w afterwards) {
 		if in.Op == cpu.OpCall && !w.calls && !disasm.CallReadsPC(a.code, in) {
 			w.calls, w.toCall = true, w.all
 		}
+		w.returns = in.Op == cpu.OpReturn && !w.calls
 		return known && (in.Op == cpu.OpCall || !disasm.Transfers(in, a.code.Arch))
 	})
 	return w
@@ -149,10 +151,14 @@ func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) (
 		if in == nil {
 			return false
 		}
-		if by, known := movesSP(in, a.code.Arch); !visit(in, by, known) {
+		jumps := in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0
+		if by, known := movesSP(in, a.code.Arch); !jumps && !visit(in, by, known) {
 			break
 		}
-		pc += uint64(in.Len)
+		if pc += uint64(in.Len); jumps {
+			pc = in.Target
+			cur.Seek(disasm.Addr{PC: pc})
+		}
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package callee
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -9,7 +10,7 @@ import (
 
 // TestNotTakenBack: what a callee popped that is called through a pointer, or is another library's,
 // its caller tells, which takes back less than it put there, or
-// aligns SP for the next call with more than that needs. A function of the program tells by itself.
+// aligns SP for the next call with more than that needs. A function of the program tells by itself, unless no return is found.
 func TestNotTakenBack(t *testing.T) {
 	const put16, put12, toEBX = "83 ec 04 52 50 56 ", "52 50 56 ", "ff d3 "
 	for _, tt := range []struct {
@@ -45,9 +46,16 @@ func TestNotTakenBack(t *testing.T) {
 		{"nothing was put there, a word is put for the next call", "89 2c 24 ", "83 ec 04 52 50 56 ff d3", 0, 0},
 		{"20 bytes for no call", put16, "83 ec 08 52 50 56 c3", 0, 0},
 		{"20 bytes, behind 12", put12, "83 ec 08 52 50 56 ff d3", 0, 0},
+		{"12 of 16 bytes, behind a jump", put16, "eb 01 90 83 c4 0c ff d3", 0, 4},
+		{"16 of 16 bytes, behind a jump", put16, "eb 01 90 83 c4 10 ff d3", 0, 0},
+		{"a jump that never ends", put16, "eb fe", 0, 0},
+		{"12 and the frame of 12 up to the return", "83 ec 08 " + put16, "83 c4 0c 83 c4 08 c3", 28, 4},
+		{"16 and the frame of 12 up to the return", "83 ec 08 " + put16, "83 c4 10 83 c4 08 c3", 28, 0},
+		{"12 of 16 bytes, long behind where a block begins", strings.Repeat("90 ", 40) + put16, "83 c4 0c ff d3", 0, 4},
+		{"12 of 16 bytes, long before the next call", put16, "83 c4 0c " + strings.Repeat("90 ", 28) + put16 + "ff d3", 0, 4},
 		{"20 bytes, where SP was aligned", put12, "83 ec 08 52 50 56 ff d3", 32, 4},
 	} {
-		f := effects(t, codetest.Program{CPU: "i386", Listing: "1000: " + tt.before + toEBX + tt.behind + "\n2000: c3\n3000: ff 25 00 c0 04 08",
+		f := effects(t, codetest.Program{CPU: "i386", Listing: "1000: " + tt.before + toEBX + tt.behind + "\n2000: c3\n3000: ff 25 00 c0 04 08\n4000: ff e0",
 			Imports: map[uint64]string{0x804c000: "f"}})
 		next := 0x1000 + uint64(len(tt.before+toEBX)/3)
 		site := Site{Start: 0x1000, PC: next - 2, Next: next, Depth: tt.depth}
@@ -56,7 +64,12 @@ func TestNotTakenBack(t *testing.T) {
 			to    disasm.Addr
 			known bool
 			want  int64
-		}{{"a pointer", disasm.Addr{}, false, tt.want}, {"an import", at(0x3000), true, tt.want}, {"a function", at(0x2000), true, 0}} {
+		}{
+			{"a pointer", disasm.Addr{}, false, tt.want},
+			{"an import", at(0x3000), true, tt.want},
+			{"a function", at(0x2000), true, 0},
+			{"a function of a jump table", at(0x4000), true, tt.want},
+		} {
 			if got := f.At(site, callee.to, callee.known); !got.Returns || got.Pops != callee.want {
 				t.Errorf("%s, by a call of %s: %+v, want %d bytes popped", tt.name, callee.what, got, callee.want)
 			}

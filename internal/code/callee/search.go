@@ -109,7 +109,7 @@ func (s *search) unfound() Effect {
 	if s.framed {
 		return s.firstReturn()
 	}
-	return Effect{Returns: s.lost, PC: cpu.NoReg}
+	return Effect{Returns: s.lost, Guess: s.lost, PC: cpu.NoReg}
 }
 
 // firstReturn is the effect of a function that the search did not finish. The nearest return
