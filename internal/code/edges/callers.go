@@ -162,16 +162,15 @@ func (c *callsTo) built(x place, entry disasm.Addr) {
 
 // tables adds the calls that read the function from tables.
 func (c *callsTo) tables(p *program, entry disasm.Addr) {
-	x := callIndexOf(p)
-	for i, h := range x.wordsWith(entry.Key()) {
+	for i, h := range having(callIndexOf(p).held, entry.Key()) {
 		if i >= maxTableOf {
 			break
 		}
-		if p.words().isTraced(h.at) || p.words().isWithin(".dynsym", h.at) {
+		if p.words().isTraced(h.value) || p.words().isWithin(".dynsym", h.value) {
 			continue
 		}
-		if table, builders, ok := p.tableOf(h.at); ok {
-			c.through(table, h.at-table, builders)
+		if table, builders, ok := p.tableOf(h.value); ok {
+			c.through(table, h.value-table, builders)
 		}
 	}
 }
@@ -192,8 +191,8 @@ func (c *callsTo) through(table, slot uint64, builders []discover.Mention) {
 	}
 	for _, x := range modules {
 		for _, field := range fields {
-			for _, copied := range callIndexOf(x.program).from(field) {
-				c.addPath(x, tablePath{copied.to, slot})
+			for _, copied := range having(callIndexOf(x.program).copies, field) {
+				c.addPath(x, tablePath{copied.value, slot})
 			}
 		}
 	}
@@ -231,8 +230,8 @@ func (c *callsTo) add(m *target.Module, at uint64) {
 // the table has no such function. Example: sys_write of Linux is there, and jumps to ksys_write.
 func (c *callsTo) serves(p *program, entry disasm.Addr) (number int) {
 	number = -1
-	for _, h := range callIndexOf(p).wordsWith(entry.Key()) {
-		if n, ok := inLongList(p.Img, h.at); ok && !p.words().isTraced(h.at) && (number < 0 || n < number) {
+	for _, h := range having(callIndexOf(p).held, entry.Key()) {
+		if n, ok := inLongList(p.Img, h.value); ok && !p.words().isTraced(h.value) && (number < 0 || n < number) {
 			number = n
 		}
 	}

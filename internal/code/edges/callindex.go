@@ -22,44 +22,29 @@ type tablePath struct{ field, slot uint64 }
 // callIndex has the calls of an image by their paths, and which words are copied from one field to another. The lists are
 // sorted.
 type callIndex struct {
-	paths  map[tablePath][]disasm.Addr
-	copies []fieldCopy
-	held   []heldPointer
+	paths map[tablePath][]disasm.Addr
+	// copies are words that some function reads from one field, and writes to another: do_dentry_open of Linux makes an inode's
+	// i_fop the f_op of the file.
+	copies []keyed
+	held   []keyed // words of data that point to code
 }
 
-// heldPointer is a word of data, at an address, that points to code.
-type heldPointer struct{ to, at uint64 }
+// keyed is what an index has under a key: under code the address of a word that points there, under a field that is read the field
+// that is written.
+type keyed struct{ key, value uint64 }
 
-func compareHeld(a, b heldPointer) int {
-	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.at, b.at))
+func compareKeyed(a, b keyed) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.value, b.value))
 }
 
-// wordsWith are the words that hold a pointer to code.
-func (x *callIndex) wordsWith(to uint64) []heldPointer {
-	return having(x.held, to, func(h *heldPointer) uint64 { return h.to })
-}
-
-// having is the part of a list, sorted by keys, that has a key.
-func having[T any](list []T, key uint64, of func(*T) uint64) []T {
-	i := sort.Search(len(list), func(i int) bool { return of(&list[i]) >= key })
+// having is the part of a sorted list that has a key.
+func having(list []keyed, key uint64) []keyed {
+	i := sort.Search(len(list), func(i int) bool { return list[i].key >= key })
 	n := i
-	for n < len(list) && of(&list[n]) == key {
+	for n < len(list) && list[n].key == key {
 		n++
 	}
 	return list[i:n]
-}
-
-// fieldCopy is a word that some function reads from one field, and writes to another: do_dentry_open of Linux
-// makes an inode's i_fop the f_op of the file.
-type fieldCopy struct{ from, to uint64 }
-
-func compareCopies(a, b fieldCopy) int {
-	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
-}
-
-// from are the copies of the words of a field.
-func (x *callIndex) from(field uint64) []fieldCopy {
-	return having(x.copies, field, func(c *fieldCopy) uint64 { return c.from })
 }
 
 type callIndexKey struct{}
@@ -74,7 +59,7 @@ const maxIndexed = 8 << 20
 
 func newCallIndex(p *program) *callIndex {
 	x := &callIndex{paths: map[tablePath][]disasm.Addr{}}
-	seen := map[fieldCopy]struct{}{}
+	seen := map[keyed]struct{}{}
 	left := maxIndexed
 	starts := p.Entries.Certain()
 	for i, key := range starts {
@@ -90,9 +75,9 @@ func newCallIndex(p *program) *callIndex {
 	for c := range seen {
 		x.copies = append(x.copies, c)
 	}
-	slices.SortFunc(x.copies, compareCopies)
+	slices.SortFunc(x.copies, compareKeyed)
 	x.holdPointers(p)
-	slices.SortFunc(x.held, compareHeld)
+	slices.SortFunc(x.held, compareKeyed)
 	return x
 }
 
@@ -104,7 +89,7 @@ func (x *callIndex) holdPointers(p *program) {
 		skip := min(-seg.Addr&(size-1), uint64(len(seg.Data)))
 		for at := range (target.Range{Lo: seg.Addr + skip, Hi: seg.Addr + uint64(len(seg.Data))}).Words(size) {
 			if v, ok := p.Img.Word(at); ok && v != 0 && p.Img.Segments.Executable(v) {
-				x.held = append(x.held, heldPointer{v, at})
+				x.held = append(x.held, keyed{v, at})
 			}
 		}
 	}
@@ -115,7 +100,7 @@ type functionReads struct {
 	reads
 	entry  disasm.Addr
 	index  *callIndex
-	copies map[fieldCopy]struct{}
+	copies map[keyed]struct{}
 }
 
 // run looks through the instructions from the entry to end, at most as many as are left, and says how many those were.
@@ -139,7 +124,7 @@ func (f *functionReads) note(at disasm.Addr, in *cpu.Insn) {
 		}
 	case cpu.OpStore:
 		if field, ok := storedField(f.code.Arch, in); ok && in.Src < cpu.MaxRegs && f.at[in.Src].known {
-			f.copies[fieldCopy{f.at[in.Src].offset, field}] = struct{}{}
+			f.copies[keyed{f.at[in.Src].offset, field}] = struct{}{}
 		}
 	}
 }
