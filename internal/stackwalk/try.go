@@ -24,7 +24,7 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 		r.end(m)
 		return e, false
 	case evaluate.MissingMemory:
-		if r.stop.Reason != unwind.StopUnreadable {
+		if r.stop.Reason != unwind.StopUnreadable && !(r.refuted && basisOf(m) == byConvention) {
 			r.stop = unwind.Stop{Reason: unwind.StopUnreadable, Addr: res.Addr} // what the surest of the sources lacks
 		}
 		if placesReturn(m, rule) {
