@@ -133,7 +133,7 @@ type CallGraph interface {
 	// would return to, as far as symbols, calls and pointers tell.
 	StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool
 	// EndsThread tells whether code at pc in m, where a call came back, goes straight to the
-	// system call that ends the thread.
+	// system call that ends the thread; or, behind no call, is what a thread's or a coroutine's function returns to.
 	EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool

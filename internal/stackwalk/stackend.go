@@ -12,20 +12,20 @@ import (
 const endSlack = 64
 
 // endsStack tells whether c, the caller of s, is none: s runs the function that its thread
-// began in, which nobody called. Its return address is what the kernel put there: that of a
+// began in, which nobody called. Its return address is what the kernel or a library of coroutines put there: that of a
 // function which ends the thread, or of the function itself, where the first switch to the
 // thread is a return. No call stands before such an address, and the stack ends behind it.
-// Where the capture does not state the bounds of the stack, only the function's own address
-// can be told from damage.
+// Where the capture does not state the bounds of the stack, the function's own address alone
+// can be told from damage, and code that ends a thread and is entered so (CallGraph.EndsThread).
 //
 // Example: a cooperative kernel on RISC-V begins a thread with the address of its function
 // in ra; the function before it in memory would be taken for its caller.
-func endsStack(s *State, c *candidate) bool {
+func (v *verifier) endsStack(s *State, c *candidate) bool {
 	if c.Exact || !c.HasCFA || c.checks&(unwind.CallBefore|unwind.AtTrampoline|unwind.CodeMissing) != 0 {
 		return false
 	}
 	itself := c.start != 0 && s.Module != nil && c.pc == s.Module.ToTarget(c.start)
-	return itself || s.atStackEnd(c.CFA)
+	return itself || s.atStackEnd(c.CFA) || c.checks.Has(unwind.NoCall) && v.graph != nil && v.graph.EndsThread(c.module, c.pc, c.mode)
 }
 
 // withinStack is how many of a walk's frames have words of the thread's stack, as the capture states its high end: what lies above

@@ -155,7 +155,7 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 		f.lose(c, r, true)
 	}
 	f.verifier.gather(s, c)
-	if endsStack(s, c) {
+	if f.verifier.endsStack(s, c) {
 		f.offerEnd(c, rule, r, unwind.StopRoot, "the thread's stack begins here, and no call made the return address")
 		return
 	}

@@ -143,8 +143,6 @@ func (v *verifier) call(s *State, c *candidate) {
 			c.site, c.checks, c.Exact = c.pc, c.checks|unwind.AtTrampoline, true
 		case c.module != nil && c.module.Image != nil && v.starts.begunBy(c):
 			c.checks |= unwind.ThreadStart
-		case v.graph != nil && !endsStack(s, c) && v.graph.EndsThread(c.module, c.pc, c.mode):
-			c.site, c.checks, c.Exact = c.pc, c.checks|unwind.ThreadStart, true
 		default:
 			c.checks |= unwind.NoCall
 		}

@@ -200,9 +200,6 @@ func (w *Walker) callers(dst []unwind.Frame, first int) ([]unwind.Frame, ending)
 				return dst, ending{Stop: w.fast.end}
 			}
 		}
-		if startsThread(&dst[len(dst)-1]) {
-			return dst, ending{Stop: unwind.Stop{Reason: unwind.StopRoot}}
-		}
 		w.frame.Index = len(dst) - 1 - first + w.folding.omitted
 		w.observe(w.frame.Index)
 		if w.frame.Index+1 >= w.maxFrames {
@@ -282,9 +279,6 @@ func (w *Walker) atThreadStart() bool {
 	}
 	return graph.StartsFunction(s.Module, s.PC, s.Mode, cpu.CallSite{})
 }
-
-// startsThread tells whether a frame is at the beginning of a function that nobody called, and that never returns.
-func startsThread(f *unwind.Frame) bool { return f.Exact && f.Checks.Has(unwind.ThreadStart) }
 
 func (w *Walker) observe(frame int) {
 	if w.opt.Registers != nil {

@@ -45,25 +45,37 @@ func (g *Graph) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) stac
 // maxBefore is how many bytes of code in front of a place are looked at.
 const maxBefore = 64
 
-// BehindSyscall implements stackwalk.CallGraph. It decodes from the first place in front of pc
-// from which instructions lead there, so that the decoding has fallen into step on the way.
+// BehindSyscall implements stackwalk.CallGraph.
 func (g *Graph) BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
 	return ok && p.answer(question{kind: behindSyscall, at: p.at}, p.behindSyscall)
 }
 
 func (p place) behindSyscall() bool {
+	last, _ := p.before()
+	return last == cpu.OpSyscall
+}
+
+// before tells what the instruction in front of the place is, and whether the code there ends: none of it but filler leads on to the
+// place. It decodes from the first address from which instructions lead there, so that the decoding has fallen into step on the way.
+func (p place) before() (last cpu.Op, ends bool) {
 	pc := p.at.PC
 	var buf [maxBefore]cpu.Insn
 	for from := pc - maxBefore; from < pc; from += max(p.Arch.InsnAlign, 1) {
-		n := p.Decode(disasm.Addr{PC: from, Mode: p.at.Mode}, buf[:])
+		n, slot := p.Decode(disasm.Addr{PC: from, Mode: p.at.Mode}, buf[:]), false
+		ends = false
 		for i, at := 0, from; i < n && at < pc; i++ {
-			if at += uint64(buf[i].Len); at == pc {
-				return buf[i].Op == cpu.OpSyscall
+			in := &buf[i]
+			if in.Flags&cpu.FlagPadding == 0 && !slot {
+				ends = in.Ends(p.Arch.PC)
+			}
+			slot = in.Flags&cpu.FlagDelaySlot != 0
+			if at += uint64(in.Len); at == pc {
+				return in.Op, ends
 			}
 		}
 	}
-	return false
+	return cpu.OpNop, false
 }
 
 // maxExit is how many instructions lead to the system call at most.
@@ -78,17 +90,47 @@ const maxExit = 8
 //	mov  $60,%eax
 //	syscall
 //
-// So does a function that begins at pc, where no call stands before, and never returns: glibc's makecontext has the function of
-// a context return to __start_context, which ends in a call of exit.
+// A coroutine begins in no call at all. Whoever made its stack laid there, for the coroutine's function to return to, an address
+// that nothing in front of leads to; see wakes.
 func (g *Graph) EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
 	return ok && p.answer(question{kind: endsThread, at: p.at}, p.endsThread)
 }
 
 func (p place) endsThread() bool {
-	if _, called := p.callBefore(); !called && p.Entries.IsEntry(p.at) && p.Callees.NeverReturns(p.at) {
-		return true
+	if _, called := p.callBefore(); !called {
+		_, begins := p.before()
+		begins = begins || p.Entries.IsEntry(p.at)
+		return begins && p.Callees.NeverReturns(p.at) || p.wakes() && (begins || p.Entries.AddressTaken(p.at))
 	}
+	return p.exits()
+}
+
+// wakes tells whether the code at the place takes up a value that it finds in a register which calls preserve. No function that is
+// called does, but for saving the register. Such code is returned to, by a function that was not called from there: glibc's
+// makecontext leaves in such registers what __start_context goes on with (sysdeps/unix/sysv/linux/*/__start_context.S).
+//
+//	x86-64   mov  %rbx,%rsp             AArch64  nop; mov x0,x19
+//	i386     lea  (%esp,%ebx,4),%esp    MIPS     move gp,s1
+func (p place) wakes() bool {
+	var buf [maxExit]cpu.Insn
+	kept := p.Arch.Preserved.Without(p.Arch.SP).Without(p.Arch.LR).Without(p.Arch.PC)
+	for _, in := range buf[:p.Decode(p.at, buf[:])] {
+		switch in.Op {
+		case cpu.OpNop:
+			continue
+		case cpu.OpMove, cpu.OpAddImm:
+			return kept.Has(in.Src)
+		case cpu.OpAdd:
+			return kept.Has(in.Src) || kept.Has(in.Src2)
+		}
+		return false
+	}
+	return false
+}
+
+// exits tells whether the code at the place goes straight to the system call that ends the thread.
+func (p place) exits() bool {
 	var buf [maxExit]cpu.Insn
 	at, exec := p.at, absint.New(p.Code)
 	var st absint.State

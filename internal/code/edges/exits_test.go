@@ -47,7 +47,7 @@ func TestLeavesException(t *testing.T) {
 	}
 }
 
-// TestEndsThread: behind the call of glibc's clone, and nowhere else.
+// TestEndsThread: behind the call of glibc's clone, where coroutines return to, and nowhere else.
 func TestEndsThread(t *testing.T) {
 	for _, tt := range []struct {
 		what    string
@@ -106,6 +106,52 @@ func TestEndsThread(t *testing.T) {
 			400010: 48 89 dc           mov  %rbx,%rsp
 			400013: 48 8b 3c 24        mov  (%rsp),%rdi
 			400017: 0f 0b              ud2`}, 0x400010},
+		{"behind a return: exit, which never returns", codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+			400000: 48 8d 0d 09 00 00 00  lea 9(%rip),%rcx
+			400007: 48 89 48 38        mov  %rcx,0x38(%rax)
+			40000b: c3                 ret
+			40000c: 0f 1f 40 00        nopl 0(%rax)
+			400010: 31 ff              xor  %edi,%edi
+			400012: 0f 0b              ud2`}, 0x400010},
+		{"__start_context, in which setcontext may fail, behind another function", codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+			400000: c3                 ret
+			400001: 90                 nop
+			400002: 48 89 dc           mov  %rbx,%rsp
+			400005: 48 8b 3c 24        mov  (%rsp),%rdi
+			400009: c3                 ret`}, 0x400002},
+		{"a function that saves the register first", codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+			400000: c3                 ret
+			400001: 90                 nop
+			400002: 53                 push %rbx
+			400003: 48 89 df           mov  %rbx,%rdi
+			400006: 5b                 pop  %rbx
+			400007: c3                 ret`}, 0},
+		{"code that other code leads to", codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+			400000: 31 c0              xor  %eax,%eax
+			400002: 48 89 df           mov  %rbx,%rdi
+			400005: c3                 ret`}, 0},
+		{"i386's makecontext", codetest.Program{CPU: "i386", Entry: 0x400000, Listing: `
+			400000: 89 0a              mov  %ecx,(%edx)
+			400002: c3                 ret
+			400003: 8d 24 9c           lea  (%esp,%ebx,4),%esp
+			400006: 83 3c 24 00        cmpl $0,(%esp)
+			40000a: c3                 ret`}, 0x400003},
+		{"AArch64's __startcontext", codetest.Program{CPU: "aarch64", Entry: 0x400000, Listing: `
+			400000: d65f03c0   ret
+			400004: d503201f   nop
+			400008: aa1303e0   mov x0,x19
+			40000c: d65f03c0   ret`}, 0x400004},
+		{"ARM's __startcontext", codetest.Program{CPU: "arm", Entry: 0x400000, Listing: `
+			400000: e12fff1e   bx lr
+			400004: e1b00004   movs r0,r4
+			400008: e12fff1e   bx lr`}, 0x400004},
+		{"behind a delay slot", codetest.Program{CPU: "mips o32 big", Entry: 0x400000, Listing: `
+			400000: 03e00008   jr   ra
+			400004: 27bd0008   addiu sp,sp,8
+			400008: 00000000   nop
+			40000c: 0220e025   move gp,s1
+			400010: 03e00008   jr   ra
+			400014: 00000000   nop`}, 0x40000c},
 	} {
 		img := tt.program.Image(t)
 		m := &target.Module{Image: img, Bias: 0x7000_0000}
