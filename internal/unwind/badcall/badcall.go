@@ -94,10 +94,13 @@ func executable(snap *target.Snapshot, pc uint64) bool {
 }
 
 // returned tells whether the thread came here by popping this PC, which then still
-// stands right below SP. With PC = 0 that may be chance, so it only counts where
-// the call is direct and thus needs a tail jump to explain the PC.
+// stands right below SP. That only counts where the call is direct and thus needs a tail
+// jump to explain the PC. With PC = 0 it may be chance: where [SP] is a return address, the walker finds
+// out whether the function that was called may have jumped on, to a pointer that was NULL. Processors other
+// than x86 and ARM return by a register, LR, which then is the bad address.
 func returned(s *stackwalk.State, sp uint64, site *cpu.CallSite) bool {
-	v, ok := s.Snapshot.Memory.Word(sp - uint64(s.Snapshot.Arch.AddrSize))
-	pc, _ := s.Snapshot.Arch.SplitCode(v)
-	return site.Direct && ok && pc == s.PC
+	arch := s.Snapshot.Arch
+	v, ok := s.Snapshot.Memory.Word(sp - uint64(arch.AddrSize))
+	pc, _ := arch.SplitCode(v)
+	return site.Direct && ok && pc == s.PC && (arch.CallPushesRA && pc != 0 || arch.Name == "arm")
 }

@@ -144,6 +144,28 @@ func TestReturnToBadAddress(t *testing.T) {
 	}
 }
 
+// A function that is called directly may jump to a pointer that is NULL, which most words below SP are, too. Where functions return
+// by a register, or a return address lies at SP, that is no return to NULL; where ARM's pop does, nobody knows.
+func TestTailJumpToNull(t *testing.T) {
+	for _, c := range []struct {
+		arch *cpu.Arch
+		code []byte
+		ra   uint64
+		want unwind.Verdict
+	}{
+		{x86.Archs()[0], x86Code, codeAt + 8, unwind.Found},
+		{arm64.Archs()[0], arm64Code, codeAt + 12, unwind.Found},
+		{arm.Archs()[0], thumbCode, codeAt + 9, unwind.NotCovered},
+	} {
+		s := state(c.arch, c.code, 0, c.ra)
+		stack := synth.Stack(c.arch).Word(0).Word(c.ra).Words(0, 0).Place(stackAt - uint64(c.arch.RegSize))
+		s.Snapshot = synth.Capture(c.arch, s.Snapshot.Modules, stack)
+		if v := (Source{}).Step(s, new(stackwalk.Caller)); v != c.want {
+			t.Errorf("%s: %v, want %v", c.arch.Name, v, c.want)
+		}
+	}
+}
+
 func FuzzStep(f *testing.F) {
 	for i, c := range calls {
 		f.Add(uint8(i), c.code, c.pc, c.ra)
