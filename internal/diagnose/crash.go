@@ -52,8 +52,12 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		c.Reasons = append(c.Reasons, strings.TrimSpace(message))
 	}
 	if o := th.Overwritten; o != nil {
-		c.Kind = report.CrashSmashedReturn
-		c.Reasons = slices.Insert(c.Reasons, 0, overwritten(o, snap.Arch.AddrSize))
+		smashed := overwritten(o, snap.Arch.AddrSize)
+		if c.Kind != "" && c.Kind != report.CrashAbort && o.Frame > 0 {
+			c.Reasons = append(c.Reasons, smashed) // the function with that return address has not returned
+			return c
+		}
+		c.Kind, c.Reasons = report.CrashSmashedReturn, slices.Insert(c.Reasons, 0, smashed)
 	}
 	return c
 }
@@ -88,6 +92,10 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		if noCode(c, snap, f.PC); th.Overwritten != nil && th.Overwritten.Frame == 0 {
 			c.Reasons = nil // a return led there, and no call
 		}
+		return
+	}
+	if to, untranslated := badTarget(snap, f, &th.Regs); untranslated && !c.HasAddress {
+		noCode(c, snap, to)
 		return
 	}
 	a, ok := innermost(snap, f, &th.Regs)

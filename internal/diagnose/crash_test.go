@@ -47,7 +47,7 @@ func crashed(t *testing.T, arch *cpu.Arch, insn []byte, regs map[string]uint64, 
 		r.Set(arch.SP, stack+0x100)
 	}
 	pc, _ := r.Lookup(arch.PC)
-	frame := unwind.Frame{PC: pc, CallSite: pc, Exact: true, Module: m, Checks: unwind.Executable}
+	frame := unwind.Frame{PC: pc, CallSite: pc, Exact: true, Module: m, Checks: unwind.Executable, Trust: unwind.Certain}
 	if !m.Contains(pc) {
 		frame.Module, frame.Checks = nil, 0
 	}
@@ -61,10 +61,11 @@ func TestKinds(t *testing.T) {
 	segv := func(code int, addr uint64) target.Fault {
 		return target.Fault{Name: "SIGSEGV", Code: code, Address: addr, HasAddress: true, Thread: 1}
 	}
-	add := []byte{0x03, 0x38}                   // add (%rax),%edi
-	store := []byte{0x89, 0x3c, 0xc8}           // mov %edi,(%rax,%rcx,8)
-	push := []byte{0x55}                        // push %rbp
-	movsd := []byte{0xf2, 0x0f, 0x10, 0x40, 16} // movsd 16(%rax),%xmm0
+	add := []byte{0x03, 0x38}                                        // add (%rax),%edi
+	store := []byte{0x89, 0x3c, 0xc8}                                // mov %edi,(%rax,%rcx,8)
+	push := []byte{0x55}                                             // push %rbp
+	callRAX, jumpMem := []byte{0xff, 0xd0}, []byte{0xff, 0x63, 0x10} // call *%rax; jmp *16(%rbx)
+	movsd := []byte{0xf2, 0x0f, 0x10, 0x40, 16}                      // movsd 16(%rax),%xmm0
 	for _, tt := range []struct {
 		name   string
 		insn   []byte
@@ -81,6 +82,9 @@ func TestKinds(t *testing.T) {
 		{"wild write", store, map[string]uint64{"rax": 0x66660000, "rcx": 1}, segv(1, 0x66660008), "", "write", "writes to 0x66660008, where nothing is mapped"},
 		{"not canonical", add, map[string]uint64{"rax": 0x4141414141414141}, target.Fault{Name: "SIGSEGV", Code: 0x80, Thread: 1}, "", "read",
 			"reads from 0x4141414141414141, no address that this processor can translate"},
+		{"call of what is not canonical", callRAX, map[string]uint64{"rax": 0x4141414141414141}, target.Fault{Name: "SIGSEGV", Code: 0x80, Thread: 1}, report.CrashWildCall, "execute",
+			"a function pointer that points to no code was called"},
+		{"the processor refused a jump for another reason", jumpMem, map[string]uint64{"rbx": stack}, target.Fault{Name: "SIGSEGV", Code: 0x80, Thread: 1}, "", "read", "reads from 0x7ffe0010"},
 		{"another register than the fault's", add, map[string]uint64{"rax": 0x30}, segv(1, 0x10), report.CrashNullPointer, "", "accesses 0x10"},
 		{"stack overflow", push, map[string]uint64{"rsp": stack}, segv(1, stack-8), report.CrashStackOverflow, "write", "the stack overflowed: 4 KB are in use down to 0x7ffe0000"},
 		{"NULL near no stack", push, map[string]uint64{"rsp": 0x10}, segv(1, 8), report.CrashNullPointer, "write", "writes to 0x8"},
@@ -149,6 +153,50 @@ func TestMIPS(t *testing.T) {
 		if a.how != tt.how || a.addr != tt.addr || ok != (tt.how != "") {
 			t.Errorf("%s: %+v, %v", tt.listing, a, ok)
 		}
+	}
+}
+
+// TestLargeFrame: a function whose frame has 9 MB stores at its lower end. The stack that the frame begins in is the one that overflowed,
+// and not the page in between.
+func TestLargeFrame(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	const lowest = stack - 9<<20
+	for _, tt := range []struct {
+		name string
+		cfa  uint64
+		sp   uint64
+		kind string
+	}{
+		{"the frame begins in the stack", stack + 0x200, lowest, report.CrashStackOverflow},
+		{"the frame begins below", lowest + 64, lowest, ""},
+		{"the stack pointer is in the stack", stack + 0x200, stack + 0x100, ""},
+	} {
+		snap, th := crashed(t, arch, []byte{0x55}, map[string]uint64{"rsp": tt.sp}, target.Fault{Name: "SIGSEGV", Code: 1, Address: lowest - 8, HasAddress: true, Thread: 1})
+		th.Frames[0].CFA, th.Frames[0].HasCFA = tt.cfa, true
+		c := Crash(snap, th)
+		if c.Kind != tt.kind || tt.kind != "" && c.Reasons[0] != "the stack overflowed: 4 KB are in use down to 0x7ffe0000; frame #0 reaches 9.0 MB further" {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
+// TestOverwrittenFurtherOut: where a word that should be a return address is none, of a function that has not returned, the access that
+// failed is the crash all the same. Behind a guess, such a word says nothing.
+func TestOverwrittenFurtherOut(t *testing.T) {
+	snap, th := crashed(t, archNamed(t, "x86_64"), []byte{0x03, 0x38}, map[string]uint64{"rax": 0}, target.Fault{Name: "SIGSEGV", Code: 1, HasAddress: true, Thread: 1})
+	th.Overwritten = &report.Overwritten{Frame: 3, Value: 0x5a5a, Slot: stack + 8}
+	c := Crash(snap, th)
+	if c.Kind != report.CrashNullPointer || len(c.Reasons) != 2 || !strings.HasPrefix(c.Reasons[1], "the return address was overwritten") {
+		t.Errorf("kind %q, reasons %q", c.Kind, c.Reasons)
+	}
+	sure, guess := unwind.Frame{Trust: unwind.Certain}, unwind.Frame{Method: unwind.MethodFP}
+	for want, frames := range map[bool][]unwind.Frame{true: {sure, sure}, false: {sure, guess}} {
+		if _, ok := Damaged(frames, unwind.Stop{Reason: unwind.StopNoRule}); ok != want {
+			t.Errorf("%+v: %v", frames, ok)
+		}
+	}
+	if _, ok := Damaged([]unwind.Frame{sure, guess, {Method: unwind.MethodScan}}, unwind.Stop{Reason: unwind.StopRoot}); ok {
+		t.Error("a search behind a guess")
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 // frame touches every page of the frame in turn (-fstack-clash-protection).
 const guardReach = 1 << 20
 
+// maxFrame bounds a frame that reaches down from the stack: a larger one is a stack pointer that went wrong.
+const maxFrame = 1 << 30
+
 // stackOverflow says in a sentence that an access at addr, just below the thread's stack, ran out
 // of the stack; "" where it did not. SP must lie near by too, for a wild pointer may lead there by
 // chance.
@@ -25,14 +28,42 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 		return ""
 	}
 	stack := above(snap.Memory, addr)
-	if stack.Lo == stack.Hi || stack.Lo-addr > guardReach || sp >= stack.Hi {
+	if stack == (target.Range{}) {
+		return ""
+	}
+	edge, in := edgeFrame(snap.Memory, th)
+	switch {
+	case max(addr, sp) < in.Lo && in.Lo-addr < maxFrame:
+		stack = in
+	case stack.Lo-addr > guardReach || sp >= stack.Hi:
 		return ""
 	}
 	s := fmt.Sprintf("the stack overflowed: %s are in use down to %#x", size(stack.Hi-stack.Lo), stack.Lo)
+	if below := stack.Lo - addr; below > guardReach {
+		s += fmt.Sprintf("; frame #%d reaches %s further", edge, size(below))
+	}
 	if name, n := mostOften(th); n >= 50 {
 		s += fmt.Sprintf("; %s is on the stack %d times", name, n)
 	}
 	return s
+}
+
+// edgeFrame is the innermost frame that ends in memory, and that memory, empty where no frame does.
+//
+//	#2  f1    CFA in the stack
+//	#1  f2    CFA in the stack                                  char b[9 << 20]; use(b);
+//	#0  big   CFA in the stack, SP 9 MB further down, where nothing is mapped
+func edgeFrame(m *target.Memory, th *report.Thread) (edge int, in target.Range) {
+	for i := range th.Frames {
+		f := &th.Frames[i]
+		if !f.HasCFA || i+1 < len(th.Frames) && th.Frames[i+1].Trust == unwind.Guess {
+			break
+		}
+		if in = m.RangeAt(f.CFA - 1); in.Contains(f.CFA - 1) {
+			return i, in
+		}
+	}
+	return 0, target.Range{}
 }
 
 // above is the writable memory that begins next above addr, empty where addr is in memory.
@@ -80,12 +111,16 @@ func size(n uint64) string {
 // Damaged is the number of the frame whose return address may have been overwritten: the innermost
 // frame whose caller was only guessed, or not found at all.
 func Damaged(frames []unwind.Frame, stop unwind.Stop) (frame int, ok bool) {
-	for i := 1; i < len(frames); i++ {
+	last := len(frames) - 1
+	for i := 1; i <= last; i++ {
+		if frames[i-1].Trust == unwind.Guess {
+			return 0, false // what lies behind a wrong frame is no return address
+		}
 		if frames[i].Method == unwind.MethodScan {
 			return i - 1, true
 		}
 	}
-	return len(frames) - 1, len(frames) > 0 && stop.Reason == unwind.StopNoRule
+	return last, last >= 0 && stop.Reason == unwind.StopNoRule && frames[last].Trust > unwind.Guess
 }
 
 // FindOverwritten looks for an overwritten return address of a frame. tried are the attempts to

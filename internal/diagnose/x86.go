@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/stackwalk"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 	"golang.org/x/arch/x86/x86asm"
 )
 
@@ -34,6 +37,25 @@ func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a a
 		return a, m.Segment == 0 || m.Segment < x86asm.FS
 	}
 	return a, false
+}
+
+// badTarget is where the instruction at frame f calls or jumps to, if that is no address that the processor can translate. x86-64
+// refuses such an instruction and goes nowhere, by #GP, of which Linux tells no address.
+func badTarget(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (to uint64, bad bool) {
+	var out [1]cpu.Insn
+	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+	if arch := snap.Arch; arch.Name != "x86_64" || arch.Decoder.Decode(code, f.PC, f.Mode, out[:]) == 0 {
+		return 0, false
+	}
+	in, known := &out[0], false
+	switch a, inMemory := accessOf(in, regs, snap.Arch); {
+	case in.Op != cpu.OpCall && in.Op != cpu.OpJump:
+	case inMemory:
+		to, known = snap.Memory.Word(a.addr)
+	default:
+		to, known = regs.Lookup(in.Src)
+	}
+	return to, known && !canonical(snap, to)
 }
 
 // alignX86 is of what the address of an instruction's operand must be a multiple: of 16 for
