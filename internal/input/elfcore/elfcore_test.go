@@ -212,6 +212,23 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestGuardPages: Linux dumps the page below a thread's stack that guards it. The program had no access to it, and the stack ends there. Where
+// no segment has permissions, they are not known.
+func TestGuardPages(t *testing.T) {
+	for _, stated := range []bool{true, false} {
+		c := newCore(archNamed(t, "x86_64", "", false)).thread(1, 11, 0)
+		c.load(0x1000, 0x1000, repeat(0, 0x1000), 0)
+		c.load(0x2000, 0x1000, repeat(1, 0x1000), map[bool]uint32{true: 6}[stated])
+		m := mustRead(t, c).Memory
+		if _, guard := m.PermAt(0x1ff8); guard == stated {
+			t.Errorf("permissions are stated: %v; the guard page is memory: %v", stated, guard)
+		}
+		if _, stack := m.PermAt(0x2000); !stack {
+			t.Error("the stack is missing")
+		}
+	}
+}
+
 // TestErrors: one line that names the file, the offset and the reason.
 func TestErrors(t *testing.T) {
 	good := newCore(archNamed(t, "mips", "o32", true)).thread(1, 11, 0)
@@ -276,114 +293,6 @@ func TestHugeSparseCore(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
 		t.Errorf("%d bytes were allocated", n)
-	}
-}
-
-// TestWrongBinaries: on a real core, binaries that cannot be the ones that ran
-// are named and not used.
-func TestWrongBinaries(t *testing.T) {
-	path, good := recorded.Testdata(t, "x86_64-threads/core.gz"), recorded.Testdata(t, "x86_64-threads/modules")
-	other := recorded.Testdata(t, "mips-deref/modules/usr/bin/netd")
-	otherBuild := filepath.Join(t.TempDir(), "server")
-	if err := os.WriteFile(otherBuild, otherID(t, filepath.Join(good, "usr/bin/server")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		name string
-		opt  input.FileOptions
-		want string
-	}{
-		{"processor", input.FileOptions{Sysroots: []string{good}, Exe: other}, "a binary for mips o32 big-endian, the capture is of x86_64 little-endian; not used"},
-		{"build", input.FileOptions{Sysroots: []string{good}, Exe: otherBuild}, "build ID "},
-		{"nothing there", input.FileOptions{Sysroots: []string{t.TempDir()}}, ""},
-	} {
-		snap, err := load(t, path, tt.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := lines(snap.Issues); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
-			t.Errorf("%s: issues %q", tt.name, snap.Issues)
-		}
-		names := 0
-		for _, m := range snap.Modules {
-			if m.Image != nil && (m.Image.Path == other || m.Image.Path == otherBuild) {
-				t.Errorf("%s: %s is used", tt.name, m.Image.Path)
-			}
-			if (m.Name == "/usr/bin/server" || m.Name == "/usr/lib/libtree.so") && m.BuildID != nil {
-				names++
-			}
-		}
-		if names != 2 || !hasVDSO(snap) {
-			t.Errorf("%s: modules are missing: %d, vDSO %v", tt.name, names, hasVDSO(snap))
-		}
-	}
-}
-
-// buildIDNote is how a note with a build ID of 20 bytes begins (NT_GNU_BUILD_ID).
-var buildIDNote = []byte("\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00GNU\x00")
-
-// otherID is a program with another build ID.
-func otherID(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[bytes.Index(b, buildIDNote)+len(buildIDNote)] ^= 1
-	return b
-}
-
-func hasVDSO(snap *target.Snapshot) bool {
-	for _, m := range snap.Modules {
-		if m.Name == "[vdso]" && m.Image != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// TestWrongBuildByHeaders: without build IDs the captured program headers tell
-// another build, and the right files are still used.
-func TestWrongBuildByHeaders(t *testing.T) {
-	root := recorded.Testdata(t, "x86_64-threads/modules")
-	data := recorded.Unzip(t, recorded.Testdata(t, "x86_64-threads/core.gz"))
-	unknown := bytes.Clone(buildIDNote)
-	unknown[8] = 0x99
-	data = bytes.ReplaceAll(data, buildIDNote, unknown)
-	for exe, want := range map[string]string{"": "", "usr/lib/libtree.so": "another build; not used", "usr/bin/server": ""} {
-		opt := input.FileOptions{Sysroots: []string{root}}
-		if exe != "" {
-			opt.Exe = filepath.Join(root, exe)
-		}
-		snap, err := read(t, data, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := lines(snap.Issues); !strings.Contains(got, want) || (got == "") != (want == "") {
-			t.Errorf("%s: issues %q, want %q", exe, snap.Issues, want)
-		}
-		used := 0
-		for _, m := range snap.Modules {
-			if m.Image != nil {
-				used++
-			}
-		}
-		if wantUsed := map[bool]int{true: 5, false: 4}[want == ""]; used != wantUsed {
-			t.Errorf("%s: %d modules have an image, want %d", exe, used, wantUsed)
-		}
-	}
-}
-
-// TestWrongBuildWithoutID: QEMU's cores have no build IDs; the entry point and
-// the dynamic section tell another build.
-func TestWrongBuildWithoutID(t *testing.T) {
-	root := recorded.Testdata(t, "aarch64-signal/modules")
-	snap, err := load(t, recorded.Testdata(t, "aarch64-signal/core.gz"), input.FileOptions{Sysroots: []string{root}, Exe: filepath.Join(root, "usr/lib/libplug.so")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := lines(snap.Issues); !strings.Contains(got, "another build; not used") {
-		t.Errorf("issues %q", got)
 	}
 }
 

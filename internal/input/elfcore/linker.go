@@ -157,13 +157,13 @@ func (f *finder) linkerSymbol(exe *image.Image) (uint64, bool) {
 	return base - lo&^0xfff + sym.Addr, ok
 }
 
-// linked adds one module of the list: loaded at bias, its dynamic section at
-// dynamic, which tells another build where there is no build ID.
+// linked adds one module of the list: loaded at bias, where most shared libraries have their ELF header and, if that was captured,
+// their build ID; its dynamic section at dynamic, which tells another build where there is no build ID.
 func (f *finder) linked(name string, bias, dynamic uint64) {
 	if name == "" || bias == f.notes.auxv[atSysinfoEhdr] && bias != 0 {
 		return // an entry without a file; the vDSO
 	}
-	img := f.binaries.find(name, nil)
+	img := f.binaries.find(name, f.space.readMapped(bias).buildID)
 	if img == nil {
 		f.found.notFound(name, bias, "%s, loaded at %#x: not found", name, bias)
 		f.addUnlinked(name, bias)

@@ -56,10 +56,18 @@ func (s *space) memory(modules []*target.Module) *target.Memory {
 	return b.Memory(s.arch)
 }
 
-// add adds what was captured to b.
+// add adds what was captured to b. Memory that the program could not access is none to it: Linux dumps the page below a thread's
+// stack that guards it, as zeros. A writer of cores that knows no permissions states none.
 func (s *space) add(b *target.Builder) {
 	b.Grow(len(s.loads))
+	stated := uint32(0)
 	for _, p := range s.loads {
+		stated |= p.flags
+	}
+	for _, p := range s.loads {
+		if stated != 0 && p.flags == 0 {
+			continue
+		}
 		if s.pages != nil {
 			b.AddPaged(p.vaddr, p.memsz, s.pages, p.perm())
 			continue
