@@ -98,12 +98,17 @@ func (g *Graph) EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool {
 }
 
 func (p place) endsThread() bool {
-	if _, called := p.callBefore(); !called {
-		_, begins := p.before()
-		begins = begins || p.Entries.IsEntry(p.at)
-		return begins && p.Callees.NeverReturns(p.at) || p.wakes() && (begins || p.Entries.AddressTaken(p.at))
+	from := p
+	call, called := p.callBefore()
+	if called {
+		from.at.PC = inImage(p.m, call.Addr)
 	}
-	return p.exits()
+	_, begins := from.before()
+	begins = begins || p.Entries.IsEntry(from.at)
+	if called {
+		return begins && from.wakes() || p.exits()
+	}
+	return begins && p.Callees.NeverReturns(p.at) || p.wakes() && (begins || p.Entries.AddressTaken(p.at))
 }
 
 // wakes tells whether the code at the place takes up a value that it finds in a register which calls preserve. No function that is
@@ -112,6 +117,7 @@ func (p place) endsThread() bool {
 //
 //	x86-64   mov  %rbx,%rsp             AArch64  nop; mov x0,x19
 //	i386     lea  (%esp,%ebx,4),%esp    MIPS     move gp,s1
+//	RISC-V   jalr s1: the coroutine's function itself
 func (p place) wakes() bool {
 	var buf [maxExit]cpu.Insn
 	kept := p.Arch.Preserved.Without(p.Arch.SP).Without(p.Arch.LR).Without(p.Arch.PC)
@@ -119,7 +125,7 @@ func (p place) wakes() bool {
 		switch in.Op {
 		case cpu.OpNop:
 			continue
-		case cpu.OpMove, cpu.OpAddImm:
+		case cpu.OpMove, cpu.OpAddImm, cpu.OpCall:
 			return kept.Has(in.Src)
 		case cpu.OpAdd:
 			return kept.Has(in.Src) || kept.Has(in.Src2)

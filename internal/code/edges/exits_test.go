@@ -145,6 +145,18 @@ func TestEndsThread(t *testing.T) {
 			400000: e12fff1e   bx lr
 			400004: e1b00004   movs r0,r4
 			400008: e12fff1e   bx lr`}, 0x400004},
+		{"RISC-V's __start_context, which calls the coroutine's function", codetest.Program{CPU: "riscv64", Entry: 0x400000, Listing: `
+			400000: 852a       mv   a0,a0
+			400002: 85ae       mv   a1,a1
+			400004: 8082       ret
+			400006: 9482       jalr s1
+			400008: 854a       mv   a0,s2
+			40000a: 8082       ret`}, 0x400008},
+		{"a call through such a register further on", codetest.Program{CPU: "riscv64", Entry: 0x400000, Listing: `
+			400000: 84aa       mv   s1,a0
+			400002: 9482       jalr s1
+			400004: 854a       mv   a0,s2
+			400006: 8082       ret`}, 0},
 		{"behind a delay slot", codetest.Program{CPU: "mips o32 big", Entry: 0x400000, Listing: `
 			400000: 03e00008   jr   ra
 			400004: 27bd0008   addiu sp,sp,8
