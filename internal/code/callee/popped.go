@@ -119,8 +119,8 @@ func (a arguments) put() (put, pushed int64) {
 	return put, pushed
 }
 
-// afterwards is how many bytes the code behind a call takes back: at most, before the next call, and in all, to the end
-// of the block or as far as maxArguments. known: SP was nowhere set to something else. returns: the block ends in a return, behind no
+// afterwards is how many bytes the code behind a call takes back: at most, before the next call, and in all, to where control
+// leaves the code or as far as maxArguments. known: SP was nowhere set to something else. returns: it leaves by a return, behind no
 // call.
 type afterwards struct {
 	most, toCall, all     int64
@@ -142,7 +142,8 @@ func (a arguments) follow() (w afterwards) {
 	return w
 }
 
-// behind calls visit for the instructions behind a call, until visit returns false, and says whether all could be decoded.
+// behind calls visit for the instructions behind a call, until visit returns false, and says whether all could be decoded. It goes
+// on behind branches, which SP passes unchanged, and where jumps lead.
 func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) (decoded bool) {
 	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Next})
@@ -151,11 +152,11 @@ func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) (
 		if in == nil {
 			return false
 		}
-		jumps := in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0
+		jumps := in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0
 		if by, known := movesSP(in, a.code.Arch); !jumps && !visit(in, by, known) {
 			break
 		}
-		if pc += uint64(in.Len); jumps {
+		if pc += uint64(in.Len); jumps && in.Flags&cpu.FlagConditional == 0 {
 			pc = in.Target
 			cur.Seek(disasm.Addr{PC: pc})
 		}

@@ -48,6 +48,8 @@ func TestNotTakenBack(t *testing.T) {
 		{"20 bytes, behind 12", put12, "83 ec 08 52 50 56 ff d3", 0, 0},
 		{"12 of 16 bytes, behind a jump", put16, "eb 01 90 83 c4 0c ff d3", 0, 4},
 		{"16 of 16 bytes, behind a jump", put16, "eb 01 90 83 c4 10 ff d3", 0, 0},
+		{"12 of 16 bytes of arguments, 4 of which an earlier call has left, behind a branch", put12, "83 c4 0c 74 01 90 83 ec 0c 50 ff d3", 48, 4},
+		{"16 of them", put12, "83 c4 10 74 01 90 83 ec 0c 50 ff d3", 48, 0},
 		{"a jump that never ends", put16, "eb fe", 0, 0},
 		{"12 and the frame of 12 up to the return", "83 ec 08 " + put16, "83 c4 0c 83 c4 08 c3", 28, 4},
 		{"16 and the frame of 12 up to the return", "83 ec 08 " + put16, "83 c4 10 83 c4 08 c3", 28, 0},
