@@ -9,6 +9,7 @@ type candidate struct {
 	evidence
 	arguments []passedValue // State.arguments of the caller
 	shadow    shadowPlace   // of the caller
+	exits     unwind.Checks // not 0: the caller is none, but the code that ends a coroutine, the last frame of the walk, with these checks
 }
 
 // newCandidate is a candidate of a method that nothing is known of yet. rule is what the

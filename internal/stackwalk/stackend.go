@@ -16,7 +16,7 @@ const endSlack = 64
 // function which ends the thread, or of the function itself, where the first switch to the
 // thread is a return. No call stands before such an address, and the stack ends behind it.
 // Where the capture does not state the bounds of the stack, the function's own address alone
-// can be told from damage, and code that ends a thread and is entered so (CallGraph.EndsThread).
+// can be told from damage, and code that ends a thread and is entered so (CallGraph.EndsThread): the walk lists that code.
 //
 // Example: a cooperative kernel on RISC-V begins a thread with the address of its function
 // in ra; the function before it in memory would be taken for its caller.
@@ -25,7 +25,14 @@ func (v *verifier) endsStack(s *State, c *candidate) bool {
 		return false
 	}
 	itself := c.start != 0 && s.Module != nil && c.pc == s.Module.ToTarget(c.start)
-	return itself || s.atStackEnd(c.CFA) || c.checks.Has(unwind.NoCall) && v.graph != nil && v.graph.EndsThread(c.module, c.pc, c.mode)
+	switch {
+	case itself, s.atStackEnd(c.CFA):
+		return true
+	case c.checks.Has(unwind.NoCall) && v.graph != nil && v.graph.EndsThread(c.module, c.pc, c.mode):
+		c.site, c.Exact, c.exits = c.pc, true, c.checks&^unwind.NoCall|unwind.ThreadStart
+		return true
+	}
+	return false
 }
 
 // withinStack is how many of a walk's frames have words of the thread's stack, as the capture states its high end: what lies above

@@ -225,6 +225,10 @@ func (w *Walker) callers(dst []unwind.Frame, first int) ([]unwind.Frame, ending)
 		callee := &dst[len(dst)-1]
 		leave(callee, c)
 		if c.end {
+			if c.exits != 0 {
+				c.checks = c.exits
+				dst = append(dst, c.frame())
+			}
 			return dst, ending{Stop: r.stop}
 		}
 		switch {
