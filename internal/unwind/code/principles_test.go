@@ -58,6 +58,24 @@ func TestFirstAnswers(t *testing.T) {
 			400018: 03e00008  jr    ra
 			40001c: 00000000  nop`},
 			map[uint64]string{0x400014: "CFA=sp+24 RA=[CFA-4]", 0x400018: "CFA=sp RA=ra"}},
+		{"behind k begins a function; what data points to leads there, too, and has a return that its frame contradicts", codetest.Program{
+			CPU: "aarch64", Data: map[uint64][]uint64{0x410000: {0x400000}}, Listing: `
+		400040 <k>:
+			400000: a9be7bfd  stp x29,x30,[sp,#-32]!
+			400004: f9000bf3  str x19,[sp,#16]
+			400008: aa0003f3  mov x19,x0
+			40000c: a8c27bfd  ldp x29,x30,[sp],#32
+			400010: b4000200  cbz x0,400050
+			400014: 910043ff  add sp,sp,#16
+			400018: d65f03c0  ret
+			40001c: d503201f  nop
+			400040: d65f03c0  ret
+			400044: d503201f  nop
+			400048: d503201f  nop
+			40004c: d503201f  nop
+			400050: d2800000  mov x0,#0
+			400054: d65f03c0  ret`},
+			map[uint64]string{0x400050: "CFA=sp RA=x30"}},
 		{"a callee removes its arguments", codetest.Program{CPU: "i386", Listing: `
 		400000 <f>:
 		400010 <g>:

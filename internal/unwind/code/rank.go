@@ -14,6 +14,8 @@ type rank uint8
 const (
 	// confirmed: the rule from an entry and the rule of a way out are the same.
 	confirmed rank = iota
+	// agreed: the same, but of an entry that nothing names for sure, and some return undoes another frame than that entry makes.
+	agreed
 	// entered: the rule from an entry that a symbol, a table or a direct call names, or
 	// the sound rule from an entry that a pointer leads to.
 	entered
@@ -102,6 +104,8 @@ func (s *search) markUnopposed() {
 // forwardRank is the rank of a rule that was derived from an entry.
 func (c *candidate) forwardRank() rank {
 	switch {
+	case c.Flags&stackwalk.Agreed != 0 && c.how != known && !c.sound:
+		return agreed
 	case c.Flags&stackwalk.Agreed != 0:
 		return confirmed
 	case c.Flags&stackwalk.FromEntry != 0:
