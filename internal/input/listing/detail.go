@@ -27,7 +27,7 @@ var signals = [...]struct {
 }
 
 // addresses are what stands before the address of a fault.
-var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", " access to ", "si_addr: "}
+var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", ", address=", " access to ", "si_addr: "}
 
 // read reads a line that says a signal, its code and address:
 //

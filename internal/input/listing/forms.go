@@ -28,6 +28,8 @@ const (
 	returns
 	// doubtful: the frame may be none.
 	doubtful
+	// inlined: the function was inlined into that of the next line.
+	inlined
 )
 
 // forms by makers. Sources: Android's debuggerd and libunwindstack (system/core, system/unwinding); OpenHarmony's
@@ -48,7 +50,10 @@ var forms = [...]form{
 	{"GDB", compile("#%n <signal handler called>"), 0, "#"},
 	{"GDB", compile("#%n %x in %f (%t) at %s:%l"), 0, "#"},
 	{"GDB", compile("#%n %x in %f (%t) from %m"), 0, "#"},
-	{"GDB", compile("#%n %x in %f ()« at %s:%l»« from %m»"), 0, "#"},
+	{"GDB", compile("#%n %x in« %f» () at %s:%l"), 0, "#"},
+	{"GDB", compile("#%n %x in« %f» () at %m"), 0, "#"},
+	{"GDB", compile("#%n %x in %f ()« from %m»"), 0, "#"},
+	{"GDB", compile("#%n %x in %f at %s:%l"), 0, "#"},
 	{"sanitizers", compile("#%n %x in %f %s:%l« (%m+%o)»« (BuildId: %b)»"), within | each, "#"},
 	{"sanitizers", compile("#%n %x in %f (%m+%o)« (BuildId: %b)»"), within | each, "#"},
 	{"sanitizers", compile("#%n %x (%m+%o)« (BuildId: %b)»"), within | each, "#"},
@@ -63,8 +68,9 @@ var forms = [...]form{
 	{"GDB", compile("#%n %f (%t) at %s:%l"), 0, "#"},
 	{"GDB", compile("#%n %f () at %s:%l"), 0, "#"},
 	{"GDB", compile("#%n %f (%t) from %m"), 0, "#"},
-	{"LLDB", compile("«* »frame #%n: %x %m`%f + %p« at %s:%l»"), 0, "f*"},
-	{"LLDB", compile("«* »frame #%n: %x %m`%f« at %s:%l»"), 0, "f*"},
+	{"LLDB", compile("«* »frame #%n: %x %m`%t [inlined] %f« + %p»« at %s:%l»« [%t]»"), inlined, "f*"},
+	{"LLDB", compile("«* »frame #%n: %x %m`%f« + %p»« at %s:%l»« [%t]»"), 0, "f*"},
+	{"LLDB", compile("«* »frame #%n: %x« %m»"), 0, "f*"},
 	{"glibc", compile("%m(+%o)« »[%x]"), returns, ""},
 	{"glibc", compile("%m(%f+%p)« »[%x]"), returns, ""},
 	{"glibc", compile("%m()« »[%x]"), returns, ""},

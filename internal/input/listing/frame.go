@@ -124,7 +124,7 @@ func (form *form) frame(v *found) Frame {
 	f.Offset, f.HasOffset = number(v.text('o'))
 	f.FileOffset, _ = number(v.text('i'))
 	f.FuncOffset, f.HasFuncOffset = functionOffset(v.text('p'))
-	f.Function, f.Module, f.File = known(v.text('f')), known(v.text('m')), v.text('s')
+	f.Function, f.Module, f.File = withoutValues(known(v.text('f'))), known(v.text('m')), v.text('s')
 	if f.Module == "" && form.meaning&relative != 0 {
 		f.Module = "<unknown>"
 	}
@@ -152,6 +152,22 @@ func known(name string) string {
 	}
 	return name
 }
+
+// withoutValues is a name without the values of arguments, which LLDB puts behind: "tick(this=0x10, n=3)".
+func withoutValues(name string) string {
+	for at := 0; ; at++ {
+		next := strings.IndexByte(name[at:], '(')
+		if next < 0 {
+			return name
+		}
+		at += next
+		if n := run(name[at+1:], isWord); n > 0 && strings.HasPrefix(name[at+1+n:], "=") {
+			return name[:at]
+		}
+	}
+}
+
+func isWord(c byte) bool { return c == '_' || isDecimal(c) || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // maxNumber bounds the number of a frame where a line that begins with a number could be a sentence.
 const maxNumber = 1 << 12

@@ -59,6 +59,7 @@ var headlines = [...]headline{
 	{"GDB", "Program received signal ", why},
 	{"GDB", "Program terminated with signal ", why},
 	{"GDB", " received signal SIG", why},
+	{"GDB", "), signal: ", why}, // KDE
 	{"glog", "*** Aborted at ", start},
 	{"glog", " received by PID ", why | more | alone},
 	{"glibc", "*** glibc detected *** ", start | why},
@@ -94,7 +95,7 @@ func (s *scanner) heading(i int, text string) bool {
 		s.title, s.titled = said, i+1
 	}
 	text = said
-	if s.module(i, text) || s.namedThread(i, text) {
+	if s.module(i, text) || s.namedThread(i, text) || s.stopped(i, text) {
 		return true
 	}
 	if s.rec == nil && isGoroutine(text) { // of a handler that went on, and printed its own words
@@ -132,6 +133,12 @@ func (s *scanner) heading(i int, text string) bool {
 
 // listTitle keeps a line that says which list follows, and tells whether a list of the record begins.
 func (s *scanner) listTitle(i int, text string) bool {
+	if number, ok := strings.CutPrefix(text, "[Current thread is "); ok && s.rec != nil { // GDB
+		s.rec.current = "Thread " + number[:run(number, isDecimal)] + " "
+	}
+	if strings.HasPrefix(text, "[KCrash Handler]") && s.th != nil { // KDE's GDB
+		s.th.crashed = true
+	}
 	if strings.HasSuffix(text, ":") && len(text) <= maxTitle {
 		s.title, s.titled = strings.TrimSuffix(text, ":"), i+1
 		if s.rec != nil && s.th != nil && isThread(text) {
@@ -227,6 +234,25 @@ func (s *scanner) namedThread(i int, text string) bool {
 	}
 	s.begin(i, title)
 	s.rec.last = i
+	return true
+}
+
+// stopped reads the line of LLDB that says of which thread the list is, and why that stopped:
+//
+//   - thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x10)
+//     thread #2, name = 'worker'
+func (s *scanner) stopped(i int, text string) bool {
+	bare := strings.TrimPrefix(text, "* ")
+	if !strings.HasPrefix(bare, "thread #") || len(text) > 2*maxTitle {
+		return false
+	}
+	title, why, _ := strings.Cut(bare, ", stop reason = ")
+	s.title, s.titled = title, i+1
+	if beginsWith(why, "EXC_", "signal SIG") && !beginsWith(why, "EXC_BREAKPOINT", "signal SIGSTOP", "signal SIGINT") {
+		s.open(i, "LLDB")
+		s.rec.reason, s.th.crashed = why, true
+		s.rec.fault.read(why)
+	}
 	return true
 }
 

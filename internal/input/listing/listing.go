@@ -79,9 +79,53 @@ func scan(log *console.Log, env *input.Env) *contents {
 			}
 			i = telling
 		}
-		s.read(i, message(log, i))
+		text, more := wrapped(log, i)
+		s.read(i, text)
+		if i += more; more > 0 && s.th != nil {
+			s.th.to, s.rec.last = i, i
+		}
 	}
 	return contentsOfRecords(s.records, log)
+}
+
+// wrapped is line i, with those behind it that debuggers made of the same frame, and tells how many those are:
+//
+//	#0  0x000055d3c01ba0fc in tick (this=0x10, s=0x7fff1234aff0 "abc",
+//	    n=3) at toy.c:41
+//	#1  0x00007f3a2cf1888f in clone ()
+//	    at ../sysdeps/unix/sysv/linux/x86_64/clone.S:95
+func wrapped(log *console.Log, i int) (text string, more int) {
+	text = message(log, i)
+	if text = strings.TrimRight(text, " \t\r"); len(text) > maxFrameLine || !isNumbered(text) {
+		return text, 0
+	}
+	whole := text
+	for more < maxWrapped && i+more+1 < log.Len() && len(whole) < maxFrameLine {
+		next := strings.TrimSpace(message(log, i+more+1))
+		if next == "" || next[0] == '#' || strings.Count(whole, "(") <= strings.Count(whole, ")") && !beginsWith(next, "at ", "from ") && !strings.HasSuffix(whole, " from") && !strings.HasSuffix(whole, " at") {
+			break
+		}
+		whole, more = whole+" "+next, more+1
+	}
+	if more == 0 {
+		return text, 0
+	}
+	if f, ok := Parse(text); ok && (f.File != "" || f.Module != "") { // a text in the line has the parenthesis
+		return text, 0
+	}
+	if f, ok := Parse(whole); !ok || f.File == "" && f.Module == "" && whole[len(whole)-1] != ')' {
+		return text, 0
+	}
+	return whole, more
+}
+
+// maxWrapped bounds the lines that were made of a frame's.
+const maxWrapped = 32
+
+// isNumbered tells whether a line begins with the number of a frame.
+func isNumbered(text string) bool {
+	text = strings.TrimLeft(text, " \t")
+	return len(text) > 1 && text[0] == '#' && isDecimal(text[1]) && !strings.Contains(text, "#012")
 }
 
 // read reads line i.
@@ -152,11 +196,21 @@ func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *i
 	}
 	b.given = true
 	out.Thread = b.thread(r, t)
-	if t == r.threads[0] {
+	if t == r.crashed() {
 		out.Fault = r.target()
 		out.Thread.Crashed = out.Fault != nil
 	}
 	return out
+}
+
+// crashed is the thread that a record is about: the one that the debugger names, else the first.
+func (r *record) crashed() *thread {
+	for _, t := range r.threads {
+		if t.crashed || r.current != "" && strings.HasPrefix(t.title, r.current) {
+			return t
+		}
+	}
+	return r.threads[0]
 }
 
 // titleOf says whose list a thread is.

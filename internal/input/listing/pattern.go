@@ -192,7 +192,9 @@ func (f *found) some(p []step, k, at int) bool {
 			return false
 		}
 		f.at[verb-'a'] = [2]int32{int32(at), int32(end)}
-		if f.from(p, k+1, end) {
+		if verb == 'f' && !closed(f.line[at:end]) {
+			f.left -= (end - at) / perStep
+		} else if f.from(p, k+1, end) {
 			return true
 		}
 		if f.left < 0 {
@@ -200,6 +202,30 @@ func (f *found) some(p []step, k, at int) bool {
 		}
 	}
 	return false
+}
+
+// perStep is how many bytes of a name are looked at for the cost of a step.
+const perStep = 32
+
+// closed tells whether each bracket of a function's name is closed, those of its operators aside: a blank may stand before an argument of
+// a template, as in "std::function<void (int)>::operator()(int) const".
+func closed(name string) bool {
+	open := 0
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case 'o':
+			if rest, ok := strings.CutPrefix(name[i:], "operator"); ok {
+				i += len("operator") + run(rest, func(c byte) bool { return c == '<' || c == '>' || c == '-' || c == '=' }) - 1
+			}
+		case '<', '(':
+			open++
+		case '>', ')':
+			if i == 0 || name[i-1] != '-' {
+				open--
+			}
+		}
+	}
+	return open <= 0
 }
 
 // next is where in s a text may end, −1 for nowhere but at the end.

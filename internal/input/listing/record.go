@@ -17,6 +17,7 @@ type record struct {
 	abi     string
 	// reason is the heading that says why the record was made.
 	reason  string
+	current string // how the title of the thread that crashed begins, "" where nothing says that
 	fault   fault
 	threads []*thread
 	maps    []mapping
@@ -33,6 +34,7 @@ type thread struct {
 	rows     []regtext.Row
 	dumps    []dump
 	id       int
+	crashed  bool // a line of the list says so
 }
 
 // dump is memory from an address on.

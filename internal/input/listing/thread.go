@@ -68,12 +68,12 @@ func (b *binaries) registered(regs *cpu.Registers) (list []target.Listed) {
 const tagMask = 1<<56 - 1
 
 // inlinedInto tells whether the function of a line was inlined into that of the next: GDB writes no address then,
-// sanitizers the same one.
+// sanitizers the same one, others say so.
 func inlinedInto(f, next *Frame) bool {
 	if f.Maker == "GDB" {
-		return f.Addr != 0 && next.Addr == 0 && next.Function != "" && next.Line != 0
+		return f.Addr != 0 && f.Function != "" && next.Addr == 0 && next.Function != "" && next.Line != 0
 	}
-	return f.Maker == "sanitizers" && f.Addr != 0 && f.Addr == next.Addr && f.Function != next.Function && f.Function != "" && f.Line != 0
+	return f.how&inlined != 0 || f.Maker == "sanitizers" && f.Addr != 0 && f.Addr == next.Addr && f.Function != next.Function && f.Function != "" && f.Line != 0
 }
 
 // start makes an exact first frame the place where the thread stands, where there are no registers.
