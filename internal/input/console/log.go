@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -86,16 +85,6 @@ const reportsFloor, bytesPerReport = 1 << 12, 1 << 10
 
 // maxReports bounds the reports of a log of so many bytes.
 func maxReports(size int) int { return reportsFloor + size/bytesPerReport }
-
-// Has tells whether one of several phrases, of 64 bytes at most, stands anywhere in the text.
-func (l *Log) Has(list *phrases.List) bool {
-	for piece := range l.pieces {
-		if list.In(piece) {
-			return true
-		}
-	}
-	return false
-}
 
 // MaxReports bounds the reports that are read, by the length of the text.
 func (l *Log) MaxReports() int { return l.most }

@@ -51,7 +51,8 @@ var kinds = [...]kind{
 	{"Kernel bug detected", "BUG", true},
 	{"Kernel panic - not syncing", "panic", true},
 	{"Kernel panic: ", "panic", true}, // before Linux 2.6.9
-	{"general protection fault", "oops", true},
+	{"general protection fault:", "oops", true},
+	{"general protection fault,", "oops", true}, // FreeBSD has neither
 	{"stack segment:", "oops", true},
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},

@@ -169,11 +169,15 @@ const maxWords = 16
 //
 //	main.serve(0xc000012345)
 //		/src/netd.go:39 +0x1d
+//
+// The race detector has blanks before either.
 func (s *scanner) goPlace(text string) bool {
 	if s.rec.maker != "Go" || s.th == nil {
 		return false
 	}
-	if text[0] != '\t' && text[0] != ' ' {
+	text = strings.TrimSpace(text)
+	f, ok := goLine.match(text)
+	if !ok {
 		name, _, by := strings.Cut(strings.TrimPrefix(text, "created by "), " in goroutine ")
 		if i := strings.LastIndexByte(name, '('); i > 0 && strings.HasSuffix(name, ")") {
 			name = name[:i]
@@ -183,8 +187,7 @@ func (s *scanner) goPlace(text string) bool {
 		s.function = name
 		return true
 	}
-	f, ok := goLine.match(strings.TrimSpace(text))
-	if !ok || s.function == "" {
+	if s.function == "" {
 		return false
 	}
 	if frame := (&form{maker: "Go"}).frame(&f); s.room.frames.Draw(1) {
@@ -198,8 +201,8 @@ func (s *scanner) goPlace(text string) bool {
 // goLine is the second line of a frame of Go. With GOTRACEBACK=system it tells the PC.
 var goLine = compile("%s:%l« +%p»« fp=%t sp=%t pc=%x»")
 
-// sourceLine is the line behind a frame of Rust that says where in the source it is.
-var sourceLine = compile("at %s:%l")
+// sourceLine is the line behind a frame of Rust, of folly's glog, or of eu-stack, that says where in the source it is.
+var sourceLine = compile("«at »%s:%l")
 
 // place reads where in its source the frame before the line is, where that follows.
 func (s *scanner) place(text string) bool {
@@ -208,10 +211,40 @@ func (s *scanner) place(text string) bool {
 	}
 	last := &s.th.frames[len(s.th.frames)-1]
 	f, ok := sourceLine.match(text)
-	if !ok || last.Maker != "Rust" || last.File != "" {
+	if !ok || last.File != "" || last.Maker != "Rust" && last.Maker != "glog" && last.Maker != "elfutils" {
 		return false
 	}
 	line, _, _ := strings.Cut(f.text('l'), ":")
 	last.File, last.Line = f.text('s'), max(0, leading(line))
+	return true
+}
+
+// context reads what minidump_stackwalk prints below a frame, and what Atmosphère prints of a thread: the registers of the first frame
+// are the thread's, of the others the PC alone is taken.
+//
+//	0  netd!pack [netd.c : 41 + 0x2]
+//	   rax = 0x0000000000000000   rdx = 0x0000000000000010
+//	   rip = 0x00005555555540fc
+//	   Found by: given as instruction pointer in context
+func (s *scanner) context(text string) bool {
+	found := s.vocabulary.Line(nil, strings.NewReplacer("[", "", "]", "").Replace(text))
+	if s.th == nil || s.th.title == "" || len(found) == 0 {
+		return false
+	}
+	n := len(s.th.frames)
+	for _, v := range found {
+		if n <= 1 && !s.th.has(v.Name) && len(s.th.regs) <= maxRegisters {
+			s.th.regs = append(s.th.regs, v)
+		}
+		if n == 0 || v.Name != "rip" && v.Name != "eip" && v.Name != "pc" {
+			continue
+		}
+		if f := &s.th.frames[n-1]; f.Addr == 0 {
+			f.Addr, f.digits = v.Value, v.Digits
+			if away := (f.Addr - f.Offset) % pageSize; f.HasOffset && away <= longestCall { // the offset lies within the call
+				f.Offset += away
+			}
+		}
+	}
 	return true
 }

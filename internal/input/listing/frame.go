@@ -43,15 +43,46 @@ func Parse(line string) (f Frame, ok bool) {
 	if len(line) < len("#0 a") || len(line) > maxFrameLine {
 		return f, false
 	}
-	if f, ok = parseAt(line); ok {
+	number, text := numbered(line)
+	if f, ok = parseAt(text); ok && f.Number < 0 {
+		f.Number = number
+	}
+	if ok && f.how&weak == 0 && f.Maker != "glibc" {
 		return f, true
 	}
 	for i := 1; i+1 < len(line); i++ { // behind what a log puts before a line
 		if line[i] == '#' && isDecimal(line[i+1]) && (line[i-1] == ' ' || line[i-1] == '\t') {
-			return parseAt(line[i:])
+			if behind, ok := parseAt(line[i:]); ok {
+				return behind, true
+			}
+			break
 		}
 	}
-	return f, false
+	return f, ok
+}
+
+// numbered is a line without the number that stands in front of what backtrace_symbols makes, −1 for none:
+//
+//	[node01:21451] [ 0] /lib/libc.so.6(+0x42520)[0x7f3a2ce42520]      Open MPI; Godot without the host
+//	(EE) 0: /usr/lib/xorg/Xorg (OsLookupColor+0x139) [0x55d3c01ba0f9]
+//	1: (()+0x12730) [0x7f3a2ce42730]                                   Ceph
+func numbered(line string) (number int, text string) {
+	if !strings.Contains(line, "[0x") {
+		return -1, line
+	}
+	rest := strings.TrimPrefix(line, "(EE) ")
+	if host, behind, ok := strings.Cut(rest, "] ["); ok && strings.HasPrefix(host, "[") && strings.Contains(host, ":") {
+		rest = "[" + behind
+	}
+	word, behind, ok := strings.Cut(strings.TrimPrefix(rest, "["), " ")
+	if word == "" { // [ 0]
+		word, behind, ok = strings.Cut(strings.TrimLeft(behind, " "), " ")
+	}
+	n := run(word, isDecimal)
+	if mark := word[n:]; !ok || n == 0 || mark != "]" && mark != ":" {
+		return -1, line
+	}
+	return leading(word), strings.TrimLeft(behind, " ")
 }
 
 // withoutProcess is a line behind the process that valgrind and sanitizers print: "==1234==    at 0x109151: inner".
@@ -66,7 +97,7 @@ func withoutProcess(line string) string {
 
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
-	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
+	bracketed := strings.Contains(line, "[0x")
 	for _, i := range byStart.Get(formsByStart)[line[0]] {
 		form := &forms[i]
 		if form.starts == "" && !bracketed {
@@ -124,7 +155,7 @@ func (form *form) frame(v *found) Frame {
 	f.Offset, f.HasOffset = number(v.text('o'))
 	f.FileOffset, _ = number(v.text('i'))
 	f.FuncOffset, f.HasFuncOffset = functionOffset(v.text('p'))
-	f.Function, f.Module, f.File = withoutValues(known(v.text('f'))), known(v.text('m')), v.text('s')
+	f.Function, f.Module, f.File = withoutValues(known(v.text('f'))), known(v.text('m')), known(v.text('s'))
 	if f.Module == "" && form.meaning&relative != 0 {
 		f.Module = "<unknown>"
 	}
@@ -144,7 +175,7 @@ const minBuildID = 4
 func known(name string) string {
 	name = strings.TrimSpace(name)
 	switch name {
-	case "??", "???", "?? ()", "n/a", "(unknown)", "<unknown>", "<unknown module>", "<null>", "[unknown]", "unknown", "<signal handler called>":
+	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "<null>", "[unknown]", "unknown", "<signal handler called>":
 		return ""
 	}
 	if strings.HasPrefix(name, "<anonymous:") {
@@ -185,8 +216,19 @@ func (f *Frame) plausible() bool {
 		if f.how&weak != 0 && (strings.HasPrefix(f.Module, "/") || strings.HasPrefix(f.Module, "./")) {
 			f.how &^= weak
 		}
-		return !strings.Contains(f.Module, " ")
-	case "Java":
+		if i := strings.LastIndex(f.Module, " /"); i >= 0 {
+			f.Module = f.Module[i+1:]
+		}
+		return f.HasFuncOffset || !strings.Contains(f.Module, " ") // "redis-server *:6379(call+0xb1)[0x55d3c01b5cd1]" has the title of a process
+	case "Chromium":
+		return f.Number < 0 || !f.HasOffset || strings.HasPrefix(f.Module, "/")
+	case "BSD":
+		return !strings.ContainsAny(f.Function+f.Module, " ,")
+	case breakpad:
+		return !strings.Contains(f.Module, "`") // Windows' debuggers
+	case winDbg, "FRR": // behind addresses and arguments, and behind the log's
+		f.Module, f.Function = f.Module[strings.LastIndexByte(f.Module, ' ')+1:], f.Function[strings.LastIndexByte(f.Function, ' ')+1:]
+	case "Java", "Julia":
 		return !strings.Contains(f.Function, " ") // "at 0x10915D: inner (toy.c:5)" is valgrind's
 	case "Rust", "Boost":
 		return f.Number < maxNumber

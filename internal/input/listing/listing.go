@@ -17,18 +17,12 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/input/console"
 	"github.com/backsight/backsight/internal/input/regtext"
-	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Reader knows such lists.
 func Reader() console.Reader {
 	return console.Reader{Name: "list of frames", Beside: true, Read: read, Signs: signs, Next: next, Scan: func(log *console.Log, env *input.Env) { contentsOf(log, env) }}
 }
-
-// marks are what a log with a list has somewhere.
-var marks = phrases.List{Phrases: func() []string {
-	return []string{"#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ", "FATAL ERROR: ", javaError, "Binary file \""}
-}}
 
 type logKey struct{}
 
@@ -85,7 +79,7 @@ func scan(log *console.Log, env *input.Env) *contents {
 			s.th.to, s.rec.last = i, i
 		}
 	}
-	return contentsOfRecords(s.records, log)
+	return contentsOfRecords(s.records)
 }
 
 // wrapped is line i, with those behind it that debuggers made of the same frame, and tells how many those are:
@@ -140,7 +134,7 @@ func (s *scanner) read(i int, text string) {
 }
 
 // contentsOfRecords are the threads of those records that are reports.
-func contentsOfRecords(records []*record, log *console.Log) *contents {
+func contentsOfRecords(records []*record) *contents {
 	c := &contents{at: map[int]place{}}
 	for _, r := range records {
 		if !r.isReport() {
@@ -152,9 +146,6 @@ func contentsOfRecords(records []*record, log *console.Log) *contents {
 				c.begin = append(c.begin, t.from)
 			}
 		}
-	}
-	if len(c.begin) > 0 && !log.Has(&marks) {
-		return new(contents)
 	}
 	slices.Sort(c.begin)
 	return c

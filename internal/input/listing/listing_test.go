@@ -89,7 +89,7 @@ func summary(snaps []*target.Snapshot) string {
 
 // TestTexts: what is read of the texts of makers.
 func TestTexts(t *testing.T) {
-	for name, c := range map[string]struct{ text, want string }{
+	for name, c := range map[string]example{
 		"tombstone": {`*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***
 Build fingerprint: 'toy/toy:14/A/1:user/release-keys'
 ABI: 'arm64'
@@ -319,42 +319,6 @@ stack backtrace:
 `, `aarch64 pid 812 SIGSEGV at 0x0 (unhandled level 2 translation fault (11) at 0x00000000, esr 0x92000006, in netd[400000+97000])
   Linux: user fault: netd: 0x4006f0=netd+0x6f0 0x400734=netd+0x734
 `},
-		// GDB breaks lines where its window ends, and mail once more.
-		"GDB, lines that were broken": {`Program terminated with signal SIGSEGV, Segmentation fault.
-[Current thread is 1 (Thread 0x7f3a2d9b4740 (LWP 9))]
-Thread 2 (Thread 0x7f3a2c9b4700 (LWP 8)):
-#0  0x0000007f2cf18e0b in poll (fds=0x1, s="(", n=2)
-    at ../poll.c:29
-        pd = (void *) 0x10
-#1  0x0000007f2d0b4bd9 in QVector<int>::operator[](int) const (
-    this=0x7f,
-    i=1) at /usr/include/qvector.h:431
-#2  0x0000007f2d0b4cd9 in std::function<void (int)>::operator()(int) const (this=0x7f) from
- /lib/liba.so
-Thread 1 (Thread 0x7f3a2d9b4740 (LWP 9)):
-#0  0x0000007f2cf1888f in () at ~/lib/libQt6Core.so.6
-#1  0x0000007f2cf188aa in inl (n=1) at loop.c:3
-#2  loop (n=1,
-    m=2)
-    at loop.c:9
-#3  0x0000007f2cf18900 in main_
-	at toy.f90:24
-`, `unknown SIGSEGV
-  GDB: Thread 2 (Thread 0x7f3a2c9b4700 (LWP 8)): 0x7f2cf18e0b/poll 0x7f2d0b4bd9/QVector<int>::operator[](int) const 0x7f2d0b4cd9/std::function<void (int)>::operator()(int) const
-  GDB: Thread 1 (Thread 0x7f3a2d9b4740 (LWP 9)): 0x7f2cf1888f 0x7f2cf188aa/loop 0x7f2cf18900/main_
-`},
-		"LLDB": {`* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x10)
-  * frame #0: 0x0000000100003f50 toy` + "`" + `tick(this=0x10, s="(a=1)") at toy.c:41:9 [opt]
-    frame #1: 0x0000000100003f90 toy` + "`" + `main at toy.c:22:3 [opt]
-  thread #2, name = 'worker'
-    frame #0: 0x00000001882a1e0c libsystem.dylib` + "`" + `__psynch_cvwait + 8
-    frame #1: 0x0000000100003fc0 toy` + "`" + `work [inlined] wait(this=0x1) at toy.c:55:3
-    frame #2: 0x0000000100003fc0 toy` + "`" + `work + 12 at toy.c:50
-    frame #3: 0x0000000100004000
-`, `unknown EXC_BAD_ACCESS (code=1, address=0x10) at 0x10
-  LLDB: thread #1, queue = 'com.apple.main-thread': 0x100003f50/tick 0x100003f90/main
-  LLDB: thread #2, name = 'worker': 0x1882a1e0c/__psynch_cvwait 0x100003fc0/work 0x100004000
-`},
 		"two programs": {`pid: 1, tid: 1, name: a  >>> a <<<
     #00 pc 00000010  /liba.so
 pid: 2, tid: 2, name: b  >>> b <<<
@@ -363,22 +327,17 @@ pid: 2, tid: 2, name: b  >>> b <<<
 		"a device's":             {"stack backtrace:\n   0: 0x000007de - HardFaultTrampoline\n   1: 0x00000656 - main\n", ""},
 		"one frame of no report": {"see #0 0x1234 in f\n", ""},
 	} {
-		if got := summary(readText(t, c.text)); got != c.want {
-			t.Errorf("%s:\n%s\nwant:\n%s", name, got, c.want)
-		}
+		c.compare(t, name)
 	}
 }
 
-// TestCrashed: which list is of the thread that crashed, GDB says beside the lists.
-func TestCrashed(t *testing.T) {
-	for _, text := range []string{
-		"Program terminated with signal SIGSEGV, Segmentation fault.\n[Current thread is 1 (LWP 9)]\nThread 2 (LWP 8):\n#0  0x1234567 in a ()\nThread 1 (LWP 9):\n#0  0x1234568 in b ()\n",
-		"Application: Toy (toy), signal: Segmentation fault\nThread 2 (Thread 0x8):\n#0  0x1234567 in a ()\nThread 1 (Thread 0x9):\n[KCrash Handler]\n#4  0x1234568 in b ()\n",
-	} {
-		snaps := readText(t, text)
-		if len(snaps) != 1 || len(snaps[0].Threads) != 2 || snaps[0].Threads[0].Crashed || !snaps[0].Threads[1].Crashed {
-			t.Error(summary(snaps))
-		}
+// example is a text, and what is read of that.
+type example struct{ text, want string }
+
+func (c example) compare(t *testing.T, name string) {
+	t.Helper()
+	if got := summary(readText(t, c.text)); got != c.want {
+		t.Errorf("%s:\n%s\nwant:\n%s", name, got, c.want)
 	}
 }
 
@@ -459,6 +418,8 @@ func FuzzTexts(f *testing.F) {
 	f.Add("panic: x\ngoroutine 1 [running]:\nmain.f(...)\n\t/a.go:3 +0x1\nthread 'a' panicked at b:1:2:\nstack backtrace:\n  0: f\n   at /a.rs:1:2\n")
 	f.Add("a[1]: segfault at 10 ip 1 sp 2 error 4 in b[1000+3000]\na[1]: unhandled x at 0x0 in b[1,2+3]\npc : [<0000000000001000>]\ndo_page_fault(): sending SIGSEGV to a for invalid read access from 4\nepc = 1 in a[0+2]\nra  = 2 in b[3+4]\n")
 	f.Add("{{{module:0:a:elf:00}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x1001:pc}}}\n=>0 0x1 in a (+0x1) (0x2)\n./a(+0x1)[0x100001]\n@ 0x1 f\n#0 0x2 f (a + 0x1)#012#1 0x3 g (b)")
+	f.Add("#0 0x1234567 in f (a=1,\n b=2) at a.c:3\n#1 0x1234567 in g ()\n from /a.so\nThread 1 (crashed)\n 0  a!f [a.c : 3 + 0x1]\n rip = 0x0000000000001000\n 1  a + 0x12\n")
+	f.Add("panic: x\nf() at f+0x1/frame 0x1\n#2 Object \"/a\", at 0x1234567, in f\n#1 Object \"/a\", at 0x1234568, in g\nSTACK_TEXT:\n0 1 : a!b+0x1\n[a:1] [ 0] /a(+0x1)[0x1234567]\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range readText(t, text) {
 			for i := range s.Threads {

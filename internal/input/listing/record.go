@@ -142,7 +142,7 @@ func (s *scanner) begin(i int, title string) {
 		s.th.title = joined(s.th.title, title)
 		return
 	}
-	s.th = &thread{from: i, to: i, title: title}
+	s.th = &thread{from: i, to: i, title: title, crashed: beginsWith(title, "Thread ", "Crashed ") && strings.Contains(title, "rashed")}
 	if s.room.threads.Draw(1) {
 		s.rec.threads = append(s.rec.threads, s.th)
 	}
@@ -173,11 +173,18 @@ func (s *scanner) takes(f *Frame, i int) bool {
 	case f.Maker == javaVM:
 		return s.rec.maker == javaVM && s.section == inText
 	}
-	return n > 0 && s.th.frames[n-1].Maker == f.Maker && i <= s.rec.last+1
+	if n == 0 {
+		return s.rec.headed && f.Maker == cmp.Or(s.rec.maker, f.Maker)
+	}
+	f.Maker = cmp.Or(f.Maker, s.th.frames[n-1].Maker)
+	return s.th.frames[n-1].Maker == f.Maker && i <= s.rec.last+maxTitleAway
 }
 
 // frame adds a frame at line i to the list that it goes on, or begins one.
 func (s *scanner) frame(i int, f Frame) {
+	if s.rec != nil && s.rec.maker == "Go" && f.Maker == "BSD" { // whose panics begin as Go's
+		s.rec.maker = f.Maker
+	}
 	if s.rec == nil || !s.rec.headed && len(s.rec.threads) == 0 {
 		s.open(i, f.Maker)
 		s.rec.headed = false
@@ -234,10 +241,12 @@ func (s *scanner) restarts(i int, f *Frame) bool {
 	switch {
 	case f.Maker == "valgrind" && last.Maker == f.Maker:
 		return f.how&first != 0
+	case f.Maker == "backward" && f.Number == last.Number-1: // the innermost comes last
+		return false
 	case f.Number >= 0 && last.Number >= 0:
 		return f.Number <= last.Number
 	case f.Number < 0 && last.Number < 0:
-		return f.Maker != last.Maker || i > s.rec.last+maxTitleAway+1
+		return f.Maker != last.Maker || i > s.rec.last+maxTitleAway+1 || s.titled > s.rec.last+1
 	}
 	return f.Maker != last.Maker && f.Maker != "Java" && last.Maker != "Java"
 }

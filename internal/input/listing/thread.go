@@ -26,6 +26,9 @@ func (b *binaries) thread(r *record, t *thread) target.Thread {
 		memory.Add(d.addr&tagMask, d.data, 0, target.PermUnknown)
 	}
 	out.Memory = memory.Memory(b.arch)
+	if n := len(t.frames); n > 1 && t.frames[0].Number > t.frames[n-1].Number && t.frames[n-1].Number >= 0 {
+		slices.Reverse(t.frames)
+	}
 	var inner []target.Place // functions that were inlined into that of the next line
 	for i := range t.frames {
 		f := &t.frames[i]
@@ -38,6 +41,9 @@ func (b *binaries) thread(r *record, t *thread) target.Thread {
 		}
 		if i == 0 && f.Offset == 0 && f.Module == "<unknown>" && len(t.regs) > 0 {
 			continue // the PC is 0
+		}
+		if pc, ok := t.value(b.arch, b.arch.PC); i == 0 && ok && f.Addr == 0 && !f.HasOffset && f.how&returns == 0 {
+			f.Addr = pc
 		}
 		l := b.listed(r, t, f)
 		l.Inlined, inner = inner, nil
