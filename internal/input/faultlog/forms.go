@@ -53,6 +53,8 @@ var forms = []form{
 	{words: "===== 线程堆栈信息", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== 主堆栈信息", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== 主栈信息", begins: true, cpus: "arm", stackAtSP: true},
+	// Teensy's core: CrashReport.cpp.
+	{words: "CrashReport:", title: "crash", os: "Teensy", begins: true, again: true, cpus: "arm"},
 	// RvBacktrace.
 	{words: "RV_Backtrace Call Frame Start", title: "RvBacktrace", cpus: "riscv", begins: true},
 	{words: "RV_Backtrace Call Frame End", ends: true},

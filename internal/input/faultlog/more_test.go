@@ -60,6 +60,11 @@ func TestOwnWays(t *testing.T) {
 			"hard fault | arm cortexm | pc 8001242 sp - lr 80012dd | 0 bytes, 1 listed", "precise data bus error (PRECISERR), at 0x60000000"},
 		{"a handler that prints its own LR too", "CFSR=00000400 PSP=20003A10 LR=FFFFFFFD r0=00000001 r1=20001000 lr=08000BB1 pc=08000B1C psr=61000000\n",
 			"fault | arm cortexm | pc 8000b1c sp - lr 8000bb1 | 0 bytes, 1 listed", "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},
+		{"stacked registers", "SCB->HFSR: 40000000\nSCB->CFSR: 00008200\nSCB->BFAR: 00000010\nstacked_r0: 20000010 stacked_r1: 00000000 stacked_r2: 00000001\n" +
+			"stacked_r12: 00000000 stacked_lr: 08001235 stacked_pc: 080019ea stacked_psr: 61000000\n",
+			"fault | arm cortexm | pc 80019ea sp - lr 8001235 | 0 bytes, 1 listed", "precise data bus error (PRECISERR), at 0x10"},
+		{"Teensy", "CrashReport:\n  A problem occurred at (system time) 10:29:27\n  Code was executing from address 0x1C6A\n  CFSR: 82\n\t(DACCVIOL) Data Access Violation\n" +
+			"\t(MMARVALID) Accessed Address: 0x10\n", "crash | arm cortexm | pc 1c6a sp - lr - | 0 bytes, 0 listed", "access to memory that may not be accessed (DACCVIOL), at 0x10"},
 		{"PX4: CFSR counts, not its parts", " r0:0x0000000d r1:0x20061ec0 sp:0x20061e68 lr:0x081068df pc:0x081702fc\n xpsr:0x01000000\n exe return:0xffffffe9\n" +
 			" cfsr:0x00000400 hfsr:0x40000000  mmfsr:0x0000004a  bfsr:0x0000004a\nInterrupt sp memory region\n0x2002171f 0x08000000\n0x2002171e 0x08000001\n",
 			"fault | arm cortexm | pc 81702fc sp 20061e68 lr 81068df | 0 bytes, 0 listed", "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},

@@ -73,6 +73,9 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		for i := range a.Regs {
 			for _, n := range a.Regs[i].Names {
 				v.names[n] = n
+				if a.Micro() { // handlers after J. Yiu's
+					v.names["stacked_"+n] = n
+				}
 			}
 		}
 	}
@@ -157,6 +160,7 @@ var calls = []struct{ text, name string }{
 	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"}, {"SP_ELX:", " sp:"},
 	{"bus fault occurred address is", " bfar:"}, {"management fault occurred address is", " mmfar:"},
 	{"发生总线错误的地址：", " bfar: "}, {"发生存储器管理错误的地址：", " mmfar: "},
+	{"Code was executing from address", " pc:"}, {"Accessed Address:", " mmfar:"}, // Teensy
 	{"Read register '", " "},
 }
 
@@ -304,6 +308,9 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	}
 	number, prefixed, next := hex(line, at)
 	if number == "" || !marked && !prefixed && !loose && len(number) < 8 {
+		return v, at, false
+	}
+	if !prefixed && len(number) > 2 && len(number) < 8 && strings.Trim(number, "abcdefABCDEF") == "" { // "Cause: Bad memory access"
 		return v, at, false
 	}
 	v.Digits = len(number)

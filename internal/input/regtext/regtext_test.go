@@ -54,6 +54,8 @@ func TestForms(t *testing.T) {
 		{"x1  00000000800001e6 x2  0000000080006720", "x1=800001e6 x2=80006720"},
 		{"BFAR Address: 0x50008158", "bfar=50008158"},
 		{"SCB_CFSR_BFSR:0x82 PRECISERR", "bfsr=82"},
+		{"Cause: Bad memory access", ""},
+		{"  Code was executing from address 0x1C6A", "pc=1c6a"},
 		{"CFSR (Configurable Fault Status): 0x00000082", "cfsr=82"},
 		{"<error> hardfault: HARD FAULT at 0x0002F1A0", "pc=2f1a0"},
 		{"panic: runtime error at 0x08001f40: index out of range", "pc=8001f40"},
