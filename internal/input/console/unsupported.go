@@ -7,7 +7,7 @@ type mark struct{ text, processor string }
 
 // marks are of processors that no cpu.Arch describes: registers as kernels, boot loaders and firmware call them, and causes.
 var marks = [...]mark{
-	{"GPR00: ", "PowerPC"}, {"NIP: ", "PowerPC"}, {"NIP [", "PowerPC"}, {"PACATMSCRATCH", "PowerPC"},
+	{"GPR00: ", "PowerPC"}, {"NIP: ", "PowerPC"}, {"NIP [", "PowerPC"}, {"PACATMSCRATCH", "PowerPC"}, {" (unreliable)", "PowerPC"},
 	{"Krnl PSW : ", "s390x"}, {"Krnl GPRS: ", "s390x"}, {"User PSW : ", "s390x"},
 	{"PRMD: ", "LoongArch"}, {"CRMD: ", "LoongArch"}, {"TSTATE: ", "SPARC"}, {" TNPC: ", "SPARC"},
 	{"IASQ: ", "PA-RISC"}, {"IAOQ: ", "PA-RISC"}, {"ip is at ", "IA-64"}, {"MACL: ", "SuperH"}, {"Format 00  Vector: ", "m68k"}, {"Format 04  Vector: ", "m68k"},

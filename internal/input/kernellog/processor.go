@@ -56,7 +56,7 @@ var releases = [...]struct{ machine, words string }{
 
 // entrySymbols are how names of functions begin at the bottom of kernel stacks that one processor has.
 var entrySymbols = [...]struct{ machine, symbols string }{
-	{"x86_64", "entry_SYSCALL_64 asm_sysvec_ do_syscall_64 system_call_fastpath int_ret_from_sys_call x86_64_start_ call_softirq child_rip __x64_sys_ secondary_startup_64 ret_from_fork_asm"},
+	{"x86_64", "entry_SYSCALL_64 asm_sysvec_ asm_exc_ do_syscall_64 system_call_fastpath int_ret_from_sys_call x86_64_start_ call_softirq child_rip __x64_sys_ secondary_startup_64 ret_from_fork_asm"},
 	{"i386", "entry_INT80_32 do_SYSENTER_32 sysenter_past_esp syscall_call sysenter_do_call"},
 	{"aarch64", "el0_svc el0t_64 el1h_64 __arm64_sys __kvm_nvhe_"},
 	{"arm", "ret_fast_syscall __irq_svc unwind_backtrace"},
