@@ -154,7 +154,7 @@ var forms = []form{
 	{words: "MemManage", title: "memory management fault", begins: true},
 	{words: "Assertion failed", title: "assertion"},
 	{words: "assertion failed", title: "assertion"},
-	{words: "trap: ", title: "trap", begins: true},
+	{words: " trap: ", title: "trap", begins: true}, {words: "trap: mcause", title: "trap", begins: true}, {words: "trap: mepc", title: "trap", begins: true}, // no Bootstrap
 	{words: "END OF REPORT", ends: true},
 }
 

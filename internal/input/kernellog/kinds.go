@@ -96,6 +96,9 @@ func headingOf(text string) (h heading, fresh, ok bool) {
 // message is another. fresh: the message stands at the very start of a report.
 func heads(text string) (h heading, fresh, ok bool) {
 	h.cpu, h.pid = -1, -1
+	if pid, ok := strings.CutPrefix(text, "=="); ok && pid != "" && pid[0]-'0' <= 9 { // a sanitizer's: ==2304==*** WARNING: …
+		return h, false, false
+	}
 	if strings.HasPrefix(text, "------------[ cut here") || strings.HasPrefix(text, "8<--- cut here") {
 		return h, true, true
 	}

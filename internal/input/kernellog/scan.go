@@ -134,7 +134,7 @@ func (s *scanner) keep() {
 	for _, r := range s.records {
 		if walkable(r) || r.unsupported() != "" {
 			kept = append(kept, r)
-		} else {
+		} else if r.what != "" || r.process || !r.empty() { // else the heading of a list that somebody else printed
 			s.rests = append(s.rests, r)
 		}
 	}

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,7 +109,7 @@ func (s *scanner) registers(text string) bool {
 		return false
 	}
 	found := s.vocabulary.Line(nil, text)
-	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && s.rec.maker != "GDB" && s.rec.maker != "OpenHarmony" && s.rec.maker != javaVM {
+	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && !slices.Contains([]string{"GDB", "OpenHarmony", javaVM, "sanitizers"}, s.rec.maker) {
 		return false
 	}
 	for _, v := range found {

@@ -95,6 +95,7 @@ func TestForms(t *testing.T) {
 		"#6 0xffffffff80a6780b at __rw_wlock_hard+0x32b":                                                  "BSD 6 0xffffffff80a6780b __rw_wlock_hard+811",
 		"#3  0x00005555 in std::function<void (int)>::operator()(int) const (this=0x1) at f.h:9":          "GDB 3 0x5555 std::function<void (int)>::operator()(int) const f.h:9",
 		"#4  0x00005555 in (anonymous namespace)::operator<< (a=1) at f.cc:9":                             "GDB 4 0x5555 (anonymous namespace)::operator<< f.cc:9",
+		"    #6 0xe09240 in base::Lazy<url::Traits<url::UI":                                               "sanitizers 6 0xe09240 base::Lazy<url::Traits<url::UI", // the rest of the line is lost
 		"#1  0x00005555 in solve_ at solve.f90:41":                                                        "GDB 1 0x5555 solve_ solve.f90:41",
 		"#5  0x00005555 in () at ~/lib/libQt6Core.so.6":                                                   "GDB 5 0x5555 ~/lib/libQt6Core.so.6",
 		"    frame #2: 0x100003fd0 toy`work [inlined] wait(this=0x1, n=(a=2)) at toy.c:55:3 [opt]":        "LLDB 2 0x100003fd0 toy wait toy.c:55",

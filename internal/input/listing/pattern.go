@@ -192,7 +192,7 @@ func (f *found) some(p []step, k, at int) bool {
 			return false
 		}
 		f.at[verb-'a'] = [2]int32{int32(at), int32(end)}
-		if verb == 'f' && !closed(f.line[at:end]) {
+		if verb == 'f' && end < len(f.line) && !closed(f.line[at:end]) {
 			f.left -= (end - at) / perStep
 		} else if f.from(p, k+1, end) {
 			return true

@@ -100,6 +100,15 @@ Loaded modules:
 `, `unknown
   backward: Stack trace (most recent call last): 0x55d3c01ba0f7/tick() 0x55d3c01b9cd1/main 0x55d3c01b9a24/_start
 `},
+		"a sanitizer's registers": {`==477==ERROR: AddressSanitizer: ABRT on unknown address 0x0539000001dd (pc 0x7e7fdb58200b bp 0x7ffcb9c87240 sp 0x7ffcb9c86fd0 T0)
+    #0 0x7e7fdb58200b in raise raise.c:51:1
+    #1 0x7e7fdb561858 in abort abort.c:79:7
+==477==Register values:
+rax = 0x0000000000000000  rbx = 0x00007e7fdb53ae00  rcx = 0x00007e7fdb58200b  rdx = 0x0000000000000000
+rdi = 0x0000000000000002  rsi = 0x00007ffcb9c86fd0  rbp = 0x00007ffcb9c87240  rsp = 0x00007ffcb9c86fd0
+`, `x86_64 SIGABRT at 0x539000001dd (ERROR: AddressSanitizer: ABRT on unknown address 0x0539000001dd (pc 0x7e7fdb58200b bp 0x7ffcb9c87240 sp 0x7ffcb9c86fd0 T0))
+  sanitizers: 0x7e7fdb58200b/raise 0x7e7fdb561858/abort
+`},
 		"Redis": {`EIP:
 redis-server *:6379(lookupKey+0x37)[0x55d3c01ba0f7]
 
