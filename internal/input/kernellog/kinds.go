@@ -52,7 +52,8 @@ var kinds = [...]kind{
 	{"Kernel panic - not syncing", "panic", true},
 	{"Kernel panic: ", "panic", true}, // before Linux 2.6.9
 	{"general protection fault:", "oops", true},
-	{"general protection fault,", "oops", true}, // FreeBSD has neither
+	{"general protection fault,", "oops", true},
+	{"general protection fault for ", "oops", true}, // FreeBSD's has none of these
 	{"stack segment:", "oops", true},
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},
