@@ -28,7 +28,7 @@ var signals = [...]struct {
 }
 
 // addresses are what stands before the address of a fault.
-var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " addr=", "(@", ")@", ", address ", ", address=", " access to ", "si_addr: "}
+var addresses = [...]string{"fault addr ", "fault addr: ", "unknown address ", " on address ", " for address: ", " addr=", "(@", ")@", ", address ", ", address=", " access to ", "si_addr: "}
 
 // read reads a line that says a signal, its code and address:
 //
@@ -64,7 +64,7 @@ func (f *fault) read(text string) {
 func (f *fault) name(text string) {
 	for i := range signals {
 		s := &signals[i]
-		if strings.Contains(text, s.name) || strings.Contains(text, "ignal: "+strconv.Itoa(s.number)+" (") ||
+		if strings.Contains(text, s.name) || strings.Contains(text+" (", "ignal: "+strconv.Itoa(s.number)+" (") ||
 			strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(s.name, "SIG")+" ") || strings.Contains(text, "ignal "+strconv.Itoa(s.number)+",") ||
 			strings.Contains(text, "ignal "+strconv.Itoa(s.number)+":") {
 			f.signal, f.number = s.name, s.number

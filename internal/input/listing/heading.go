@@ -14,7 +14,7 @@ func (s *scanner) heading(i int, text string) bool {
 		s.title, s.titled = said, i+1
 	}
 	text = said
-	if s.module(i, text) || s.namedThread(i, text) || s.stopped(i, text) {
+	if s.module(i, text) || s.namedThread(i, text) || s.stopped(i, text) || s.thrown(i, text) {
 		return true
 	}
 	if s.rec == nil && isGoroutine(text) { // of a handler that went on, and printed its own words
@@ -154,6 +154,22 @@ func (s *scanner) namedThread(i int, text string) bool {
 	}
 	s.begin(i, title)
 	s.rec.last = i
+	return true
+}
+
+// thrown reads the addresses that macOS and iOS print of an exception, where nothing names them:
+//
+//	*** First throw call stack:
+//	(0x1803f3158 0x18019ebd8 0x104b3bf50)
+func (s *scanner) thrown(i int, text string) bool {
+	if s.titled != i || s.title != "*** First throw call stack" || !strings.HasPrefix(text, "(0x") {
+		return false
+	}
+	for word := range strings.FieldsSeq(strings.Trim(text[:min(len(text), maxFrameLine)], "()")) {
+		if addr, ok := number(word); ok {
+			s.frame(i, Frame{Maker: "macOS", Number: -1, Addr: addr, how: returns, digits: len(word)})
+		}
+	}
 	return true
 }
 

@@ -109,6 +109,10 @@ rdi = 0x0000000000000002  rsi = 0x00007ffcb9c86fd0  rbp = 0x00007ffcb9c87240  rs
 `, `x86_64 SIGABRT at 0x539000001dd (ERROR: AddressSanitizer: ABRT on unknown address 0x0539000001dd (pc 0x7e7fdb58200b bp 0x7ffcb9c87240 sp 0x7ffcb9c86fd0 T0))
   sanitizers: 0x7e7fdb58200b/raise 0x7e7fdb561858/abort
 `},
+		"an exception of iOS": {"*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 3'\n*** First throw call stack:\n(0x1803f3158 0x18019ebd8 0x104b3bf50)\n",
+			"unknown *** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 3'\n  macOS: *** First throw call stack: 0x1803f3158 0x18019ebd8 0x104b3bf50\n"},
+		"segfault-handler": {"PID 386 received SIGSEGV for address: 0x10\n/a/handler.node(+0x1b2e)[0xb429bb2e]\n/lib/libc.so.6(+0x2a300)[0xb6639300]\n",
+			"unknown SIGSEGV at 0x10 (PID 386 received SIGSEGV for address: 0x10)\n  glibc: 0xb429bb2e=handler.node+0x1b2e 0xb6639300=libc.so.6+0x2a300\n"},
 		"Redis": {`EIP:
 redis-server *:6379(lookupKey+0x37)[0x55d3c01ba0f7]
 
