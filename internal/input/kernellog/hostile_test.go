@@ -76,14 +76,20 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestUnknownProcessor: reports of which nobody knows the processor are said once, however many they are.
+// TestUnknownProcessor: reports of which nobody knows the processor have the frames that are listed, and that is said once, however
+// many they are.
 func TestUnknownProcessor(t *testing.T) {
 	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}
 	for _, n := range []int{1, 6000} {
 		log := strings.Repeat("CPU: 2 PID: 15 Comm: sh Not tainted 4.1.12+ #5\nCall Trace:\n toy+0x1/0x2\n", n)
-		_, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", []byte(log)), env)
-		if err == nil || !strings.Contains(err.Error(), "the log does not tell the processor of a kernel's report, stack: CPU 2 PID 15 sh") {
-			t.Errorf("%d reports: %v", n, err)
+		s, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", []byte(log)), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Next(context.Background())
+		if err != nil || snap.Arch.Name != "unknown" || len(snap.Issues) == 0 || snap.Threads[0].Listed[0].Symbol != "toy" ||
+			!strings.HasPrefix(snap.Issues[0].Text, "the log does not tell the processor of a kernel's report, stack: CPU 2 PID 15 sh") {
+			t.Errorf("%d reports: %v, %d threads", n, err, len(snap.Threads))
 		}
 	}
 }

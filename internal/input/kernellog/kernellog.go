@@ -79,13 +79,22 @@ func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*c
 	return report, max(next, at+1)
 }
 
-// unknown is a report of a processor that nobody knows, or that is not supported; nil where it may not even be of Linux.
-// A log says so once.
+// unknown is a report of a processor that nobody knows, with the frames as they are listed, or of one that is not supported; nil where
+// it may not even be of Linux. A log says so once.
 func (k *kernelLog) unknown(r *record) *console.Report {
 	if !r.process && r.what == "" && r.unsupported() == "" {
 		return nil
 	}
 	report := new(console.Report)
+	if k.nobody == nil {
+		k.nobody = console.UnknownArch(8)
+	}
+	if r.unsupported() == "" {
+		report = &console.Report{Title: r.title(), Arch: k.nobody, OS: "Linux", Thread: target.Thread{Crashed: r.crash, Listed: r.trace.listed}}
+	}
+	if r.crash && report.Arch != nil {
+		report.Fault = faultOf(r)
+	}
 	if !k.refused {
 		k.refused = true
 		text := "the log does not tell the processor of a kernel's report, " + r.title() + ": state it (--arch), or name the kernel (-e)"

@@ -75,7 +75,7 @@ func TestMarksTell(t *testing.T) {
 	if snaps := snapshots(t, strings.Replace(bios, "Call Trace:\n", mips, 1)); len(snaps) != 1 || snaps[0].Arch.Name != "mips64" {
 		t.Errorf("MIPS: %d snapshots", len(snaps))
 	}
-	for at, arch := range map[string]string{"ffffffff81a2a0ee": "x86_64", "c1a2a0ee": "i386", "9000000000a2a0ee": ""} {
+	for at, arch := range map[string]string{"ffffffff81a2a0ee": "x86_64", "c1a2a0ee": "i386", "9000000000a2a0ee": "unknown"} {
 		got := ""
 		if snaps := snapshots(t, bios+" [<"+at+">] toy_a+0x4c/0x65\n"); len(snaps) > 0 {
 			got = snaps[0].Arch.Name

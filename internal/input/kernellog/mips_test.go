@@ -98,7 +98,7 @@ func TestProcessorOfWarning(t *testing.T) {
 	for log, want := range map[string]string{
 		"WARNING: CPU: 1 PID: 147 at toy.c:949 toy_get+0x9c4/0xa14 [toy]\nStack : " + words + "\nCall Trace:\n[<8000b64c>] show_stack+0x30/0x100\n":         "mips",
 		"CPU: 0 PID: 1 Comm: sh Not tainted 6.1.0 #1\nStack : 0000000000000001 ffffffff80070d24\nCall Trace:\n[<ffffffff8000b64c>] show_stack+0x30/0x100\n": "mips64",
-		"CPU: 0 PID: 1 Comm: sh Not tainted 6.1.0 #1\nStack : 0000000000000001 9000000000070d24\nCall Trace:\n[<900000000020b64c>] show_stack+0x30/0x100\n": "", // LoongArch
+		"CPU: 0 PID: 1 Comm: sh Not tainted 6.1.0 #1\nStack : 0000000000000001 9000000000070d24\nCall Trace:\n[<900000000020b64c>] show_stack+0x30/0x100\n": "unknown", // LoongArch
 		"Call Trace:\n[<ffffffe00006d3fc>] walk_stackframe+0x0/0xa4\n[<ffffffe00006d5e2>] show_stack+0x2a/0x34\n":                                           "riscv64",
 		"Call Trace:\n[<c0004c10>] riscv_timer_interrupt+0x20/0x30\n":                                                                                       "riscv32",
 		"Call Trace:\n[<8056fdb0>] 0x8056fdb0\n[<80570718>] 0x80570718\n[<c0570718>] toy_read+0x30/0x40 [toy]\n[<801a0dd8>] vfs_read+0x30/0x40\n":           "mips",

@@ -21,8 +21,9 @@ type kernelLog struct {
 	before    map[*machine]*binaries // those of the part of the log before
 	calls     calls
 	spellings spellings
-	// refused: a report's processor was not known.
+	// refused: a report's processor was not known; nobody stands for that.
 	refused bool
+	nobody  *cpu.Arch
 }
 
 func newKernelLog(log *console.Log) *kernelLog {

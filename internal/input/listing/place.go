@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/input/console"
 )
 
 // place finds where a binary was loaded, from what tells most: addresses beside offsets, the mappings, the registers of a thread
@@ -199,7 +200,7 @@ func (b *binaries) printed(t *thread) (found *cpu.Arch) {
 	return found
 }
 
-// unknown is a processor of which nothing is known but how long its addresses are: a list can be shown without more.
+// unknown is the processor of a record that tells of none.
 func unknown(r *record) *cpu.Arch {
 	size := 4
 	for _, t := range r.threads {
@@ -209,6 +210,5 @@ func unknown(r *record) *cpu.Arch {
 			}
 		}
 	}
-	none := cpu.RegisterFile{PC: cpu.NoReg, SP: cpu.NoReg}
-	return &cpu.Arch{Name: "unknown", AddrSize: size, RegSize: size, RegisterFile: none}
+	return console.UnknownArch(size)
 }
