@@ -136,6 +136,8 @@ var forms = [...]form{
 	{breakpad, compile("%n %m!%f [%s : %l + %t]"), returns, "0123456789"},
 	{breakpad, compile("%n %m!%f + %p"), returns, "0123456789"},
 	{breakpad, compile("%n %m + 0x%o"), returns, "0123456789"},
+	{breakpad, compile("%d|%n|%m|%f|«%s»|«%l»|0x%z"), weak | returns, "0123456789"},
+	{breakpad, compile("%d|%n|%m||||%o"), weak | returns, "0123456789"},
 	{breakpad, compile("%n %m!%f"), weak | returns, "0123456789"},
 	{"Unreal", compile("0x%x %m!UnknownFunction(%o)"), weak | within, "0"},
 	{"Unreal", compile("0x%x %m!%f«(+%p)»« [%s:%l]»"), weak | within, "0"},

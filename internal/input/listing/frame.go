@@ -226,8 +226,12 @@ func (f *Frame) plausible() bool {
 		return !strings.ContainsAny(f.Function+f.Module, " ,")
 	case breakpad:
 		return !strings.Contains(f.Module, "`") // Windows' debuggers
-	case winDbg, "FRR": // behind addresses and arguments, and behind the log's
-		f.Module, f.Function = f.Module[strings.LastIndexByte(f.Module, ' ')+1:], f.Function[strings.LastIndexByte(f.Function, ' ')+1:]
+	case "FRR": // behind the log's
+		f.Function = f.Function[strings.LastIndexByte(f.Function, ' ')+1:]
+	case winDbg: // behind addresses and arguments; in front of an instruction stand its bytes
+		first, _, _ := strings.Cut(f.Module, " ")
+		f.Module = f.Module[strings.LastIndexByte(f.Module, ' ')+1:]
+		return strings.HasPrefix(first, "(Inline") || strings.Contains(first, "`") || len(first) == 8 && run(first, isHex) == 8
 	case "Java", "Julia":
 		return !strings.Contains(f.Function, " ") // "at 0x10915D: inner (toy.c:5)" is valgrind's
 	case "Rust", "Boost":

@@ -247,6 +247,9 @@ const maxMarkup = 1 << 14
 //	0x00007ff6a4700000 - 0x00007ff6a470d000   C:\jdk\bin\javaw.exe
 func mapLine(text string) (m mapping, ok bool) {
 	text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(text, " "), "--->"), " ")
+	if f := strings.Split(text, "|"); len(f) >= 7 && f[0] == "Module" { // minidump_stackwalk -m
+		text = f[5] + " - " + f[6] + " " + f[1]
+	}
 	if lo, rest, apart := strings.Cut(text, " - 0x"); apart && strings.HasPrefix(lo, "0x") {
 		hi, name, _ := strings.Cut(strings.ReplaceAll(rest, "\t", " "), " ")
 		name, _, _ = strings.Cut(strings.TrimLeft(name, " "), "  ")
@@ -302,6 +305,10 @@ func (s *scanner) goes(i int, text string) bool {
 		return s.fromKernel(i, bare)
 	case javaVM:
 		return s.fromJavaVM(bare)
+	case winDbg:
+		if field, _, ok := strings.Cut(bare, ":"); ok && field == strings.ToUpper(field) { // PROCESS_NAME:  toy.exe
+			return true
+		}
 	case breakpad, "Atmosphere":
 		return s.context(bare) || s.mapped(bare)
 	}

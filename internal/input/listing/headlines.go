@@ -77,6 +77,7 @@ var headlines = [...]headline{
 	{"Chromium", "Received signal ", start | why},
 	{breakpad, "Crash reason: ", start | why},
 	{breakpad, "Crash address: ", start | more},
+	{breakpad, "Crash|", start | why}, // minidump_stackwalk -m
 	{"MATLAB", "Segmentation violation detected", start | why},
 	{winDbg, "Exception Analysis  ", more | alone},
 	{winDbg, "ExceptionCode: ", start | why | more | alone},

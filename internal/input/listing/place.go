@@ -210,5 +210,10 @@ func unknown(r *record) *cpu.Arch {
 			}
 		}
 	}
+	for i := range r.maps {
+		if r.maps[i].hi>>32 != 0 {
+			size = 8
+		}
+	}
 	return console.UnknownArch(size)
 }
