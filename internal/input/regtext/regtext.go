@@ -73,9 +73,6 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		for i := range a.Regs {
 			for _, n := range a.Regs[i].Names {
 				v.names[n] = n
-				if a.Micro() { // handlers after J. Yiu's
-					v.names["stacked_"+n] = n
-				}
 			}
 		}
 	}
@@ -84,6 +81,11 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		v.names[s.name] = s.name
 		for _, n := range s.also {
 			v.names[n] = s.name
+		}
+	}
+	for _, n := range [...]string{"r0", "r1", "r2", "r3", "r12", "lr", "pc", "psr"} { // handlers after J. Yiu's
+		if _, ok := v.names[n]; ok {
+			v.names["stacked_"+n] = n
 		}
 	}
 	for n := range v.names {
