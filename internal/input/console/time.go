@@ -53,10 +53,9 @@ func cutSerial(line string) string {
 	return line
 }
 
-// isSeconds tells whether s is "12.345678", or with a digit more as NetBSD's kernel has it.
 func isSeconds(s string) bool {
-	seconds, fraction, ok := strings.Cut(s, ".")
-	return ok && len(fraction)|1 == len("3456789") && digits(fraction) && digits(seconds)
+	point := len(s) - len(".345678")
+	return point > 0 && s[point] == '.' && digits(s[point+1:]) && digits(s[:point])
 }
 
 // IsBefore tells whether the line's time of printk is earlier than another's; false where one is none in seconds.

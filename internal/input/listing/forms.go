@@ -81,6 +81,7 @@ var forms = [...]form{
 	{"Mozilla", compile("#%n: %f (%s:%l)"), within, "#"},
 	{"BSD", compile("#%n %x at %f+%p"), returns, "#"},
 	{"Chromium", compile("#%n %x %m+0x%o"), returns, "#"},
+	{"Backsight", compile("#%n %x %f+%p« in %m»« %s:%l»« [%t]»"), returns, "#"},
 	{"Chromium", compile("#%n %x« - 1» %f« [%s:%l]»"), returns, "#"},
 	{"GDB", compile("#%n %f (%t) at %s:%l"), 0, "#"},
 	{"GDB", compile("#%n %f () at %s:%l"), 0, "#"},

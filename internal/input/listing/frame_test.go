@@ -101,6 +101,7 @@ func TestForms(t *testing.T) {
 		"    frame #2: 0x100003fd0 toy`work [inlined] wait(this=0x1, n=(a=2)) at toy.c:55:3 [opt]":              "LLDB 2 0x100003fd0 toy wait toy.c:55",
 		"    frame #3: 0x100003fd0":                                                                             "LLDB 3 0x100003fd0",
 		"#0 0x7fe0a8a5f4a1 base::debug::StackTrace::StackTrace() [base/stack_trace.cc:9:20]":                    "Chromium 0 0x7fe0a8a5f4a1 base::debug::StackTrace::StackTrace() base/stack_trace.cc:9",
+		"#3  0x000055d3c01b9cd1  main+0x10    in server [prewalked, likely]":                                    "Backsight 3 0x55d3c01b9cd1 server main+16",
 		"#01 0xac678e5d /data/app/chrome-1/libchrome.so+0x09122e5d":                                             "Chromium 1 0xac678e5d /data/app/chrome-1/libchrome.so+0x9122e5d",
 		"	logging::LogMessage::~LogMessage [0x1321C3FE+574] (C:\\b\\logging.cc:552)":                            "Chromium -1 0x1321c3fe logging::LogMessage::~LogMessage+574 C:\\b\\logging.cc:552",
 		"#1  0x000055d3c01b9cd1 - 1 main - /home/u/toy":                                                         "elfutils 1 0x55d3c01b9cd1 /home/u/toy main",

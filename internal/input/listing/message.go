@@ -36,9 +36,13 @@ const maxPrefix = 96
 //	Nov 22 05:00:01 host toyd[7]: text        syslog, the journal; behind a date that console cuts: host toyd[7]: text
 //	stderr F text                             Kubernetes, behind a date
 //	app-1  | text                             Docker Compose
+//	[ 1111.3781764] text                      NetBSD's kernel
 //	2024.01.02 03:04:05.678901 [ 21460 ] {} <Fatal> BaseDaemon: text        ClickHouse
 func behindProgram(line string) string {
 	if _, text, ok := strings.Cut(line, "> BaseDaemon: "); ok {
+		return text
+	}
+	if time, text, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(time, "[") && strings.Trim(time, "[ .0123456789") == "" && strings.Contains(time, ".") {
 		return text
 	}
 	for _, stream := range [...]string{"stderr F ", "stdout F "} {

@@ -27,6 +27,7 @@ func signs(*input.Env) console.Signs {
 			all = append(all, phrases.Sign{Text: s.before + string(c) + s.behind, Also: s.also})
 		}
 	}
+	all = append(all, phrases.Sign{Text: "Thread ", Word: true, Also: isNumber}) // minidump_stackwalk
 	for _, c := range "abcdefABCDEF" {
 		all = append(all, phrases.Sign{Text: string(c) + ":", Also: isAddress})
 	}
@@ -58,6 +59,12 @@ func blank(line []byte, at int) int {
 		at++
 	}
 	return at
+}
+
+// isNumber tells whether a number stands behind "Thread ".
+func isNumber(line []byte, at int) bool {
+	at += len("Thread ")
+	return at < len(line) && isDecimal(line[at])
 }
 
 // hasBlank tells whether a blank stands behind a number and its mark: "0# main at toy.c:5".

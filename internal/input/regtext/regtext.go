@@ -83,10 +83,8 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 			v.names[n] = s.name
 		}
 	}
-	for _, n := range [...]string{"r0", "r1", "r2", "r3", "r12", "lr", "pc", "psr"} { // handlers after J. Yiu's
-		if _, ok := v.names[n]; ok {
-			v.names["stacked_"+n] = n
-		}
+	for _, n := range [...]string{"r0", "r1", "r2", "r3", "r12", "lr", "pc", "psr"} {
+		v.names["stacked_"+n] = n // handlers after J. Yiu's
 	}
 	for n := range v.names {
 		v.shapes[beginning(n)] |= shape(n)
