@@ -20,6 +20,11 @@ type access struct {
 // misaligned tells whether the processor refuses the access for its address alone.
 func (a *access) misaligned() bool { return a.align != 0 && a.addr%uint64(a.align) != 0 }
 
+// codeAt is the code from the frame's PC on, nil where there is none.
+func codeAt(snap *target.Snapshot, f *report.Frame) []byte {
+	return (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+}
+
 // innermost is the access of the instruction at frame f, by the thread's registers. It
 // reports false where the instruction accesses no memory, or nobody knows which.
 func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a access, ok bool) {
@@ -27,7 +32,7 @@ func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a a
 	if f.Module != nil && f.Module.Image != nil {
 		arch = f.Module.Image.Arch
 	}
-	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+	code := codeAt(snap, f)
 	switch arch.Name {
 	case "x86_64", "i386":
 		a, ok = accessX86(code, f.PC, regs, arch)

@@ -94,9 +94,11 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		}
 		return
 	}
-	if to, untranslated := badTarget(snap, f, &th.Regs); untranslated && !c.HasAddress {
-		noCode(c, snap, to)
-		return
+	if !c.HasAddress {
+		if to, untranslated := badTarget(snap, f, &th.Regs); untranslated {
+			noCode(c, snap, to)
+			return
+		}
 	}
 	a, ok := innermost(snap, f, &th.Regs)
 	switch {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/disassemble"
-	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 )
@@ -15,8 +14,7 @@ import (
 // instructionText is the instruction at a frame's PC as assemblers write it, "" where the code or
 // a disassembler for it is missing.
 func instructionText(snap *target.Snapshot, f *report.Frame) string {
-	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
-	return disassemble.Text(snap.Arch, code, f.PC, f.Mode)
+	return disassemble.Text(snap.Arch, codeAt(snap, f), f.PC, f.Mode)
 }
 
 // origin is where a register's value came from, as far as the code in front shows it: a

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"golang.org/x/arch/x86/x86asm"
@@ -43,8 +42,7 @@ func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a a
 // refuses such an instruction and goes nowhere, by #GP, of which Linux tells no address.
 func badTarget(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (to uint64, bad bool) {
 	var out [1]cpu.Insn
-	code := (&stackwalk.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
-	if arch := snap.Arch; arch.Name != "x86_64" || arch.Decoder.Decode(code, f.PC, f.Mode, out[:]) == 0 {
+	if arch := snap.Arch; arch.Name != "x86_64" || arch.Decoder.Decode(codeAt(snap, f), f.PC, f.Mode, out[:]) == 0 {
 		return 0, false
 	}
 	in, known := &out[0], false

@@ -128,9 +128,9 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 }
 
 // Behind is what a direct call of the function at a place did that has returned to next. What
-// functions of libraries pop, and others of which no return was found, the caller tells: one for i386 that returns a structure pops the
-// pointer to it (System V ABI, i386, "Functions Returning Structures or Unions"), and callers
-// that keep room for arguments, and push none, take that back at once:
+// functions of libraries pop, and others of which no return was found, the caller tells: one for i386
+// that returns a structure pops the pointer to it (System V ABI, i386, "Functions Returning Structures or
+// Unions"), and callers that keep room for arguments, and push none, take that back at once:
 //
 //	89 2c 24        mov  %ebp,(%esp)
 //	e8 08 fa ff ff  call std::current_exception()@plt
@@ -138,7 +138,11 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 //
 // Functions of Windows pop all their arguments (stdcall).
 func (f *Effects) Behind(to disasm.Addr, next uint64) Effect {
-	e := f.Of(to)
+	return f.takenBackAt(f.Of(to), next)
+}
+
+// takenBackAt is an effect with what the code at next takes back at once, where no return tells what was popped.
+func (f *Effects) takenBackAt(e Effect, next uint64) Effect {
 	if f.pops && e.Guess && e.Pops == 0 {
 		e.Pops = f.retaken(disasm.Addr{PC: next})
 	}

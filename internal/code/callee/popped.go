@@ -16,16 +16,12 @@ type Site struct {
 // if that is known.
 func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	e := perhaps()
-	switch {
-	case known:
-		e = f.Behind(to, site.Next)
-	case f.pops:
-		e.Pops = f.retaken(disasm.Addr{PC: site.Next})
+	if known {
+		e = f.Of(to)
 	}
-	if !f.pops || !e.Returns || e.Pops != 0 || !e.Guess {
-		return e
+	if e = f.takenBackAt(e, site.Next); f.pops && e.Guess && e.Pops == 0 {
+		e.Pops = arguments{f.code, site}.notTakenBack()
 	}
-	e.Pops = arguments{f.code, site}.notTakenBack()
 	return e
 }
 
@@ -63,12 +59,12 @@ func (a arguments) notTakenBack() int64 {
 	word := int64(a.code.Arch.AddrSize)
 	put, pushed := a.put()
 	aligned, framed := put > 0 && put%alignment == 0, a.Depth > 0 && a.Depth%alignment == 0
+	if !aligned && a.Depth <= 0 {
+		return 0
+	}
 	behind := a.follow()
 	if a.Depth > 0 && behind.returns && a.Depth-behind.all == 2*word { // the return address, and what was popped
 		return word
-	}
-	if !aligned && !framed {
-		return 0
 	}
 	if aligned && behind.fits(put-word, true) && !behind.fits(put, true) {
 		return word

@@ -60,8 +60,8 @@ func (c *candidates) list() keys {
 }
 
 const (
-	// regionPages is how many pages have their candidates found together in a large image: 256 KB. Of 4,113 places in Chromium 8 have
-	// lost the entry that 1 MB tells, and none another rule; the search costs half.
+	// regionPages is how many pages have their candidates found together in a large image: 256 KB. With 1 MB
+	// the search costs twice as much, 8 of 4,113 places in Chromium are told their entry besides, and none another rule.
 	regionPages = 64
 	// overlap is how many pages on both sides of a region are looked at as well: 64 KB.
 	overlap = 16

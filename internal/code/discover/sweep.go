@@ -38,7 +38,8 @@ type sweep struct {
 // given.
 func newSweep(code disasm.Code, gp *constants, bounds keys, in span) *sweep {
 	set := func() *disasm.Set { return disasm.NewSetIn(code, in.lo, in.hi) }
-	return &sweep{Code: code, cursor: disasm.NewCursor(code), watch: stepping.Watch{Stack: cpu.NoReg, Constants: true}, seen: set(), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
+	return &sweep{Code: code, cursor: disasm.NewCursor(code), watch: stepping.Watch{Stack: cpu.NoReg, Constants: true},
+		seen: set(), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
 		calls: set(), pointers: set(), built: set(), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 

@@ -36,25 +36,25 @@ type outcome uint8
 const (
 	uncertain outcome = iota
 	nowhere
-	inReg     // the operand reg
-	inRM      // the operand rm, a register
-	constRM   // a constant in rm
-	inByteRM  // the register of a byte operand
-	inOpcode  // a constant in the register that the opcode names
-	inALUReg  // as inReg, in the size that the opcode's lowest bit tells
-	inALURM   // as inRM
-	inAcc     // unless it is compared
-	inGroup1  // as inALURM, unless it is compared
-	copied    // in reg, out of rm
-	copiedRM  // in rm, out of reg
-	inMemory  // at the address of the operand
-	loaded    // in reg, out of memory
-	addressed // in reg: an address
+	inReg       // the operand reg
+	inRM        // the operand rm, a register
+	inByteRM    // the register of a byte operand
+	constRM     // a constant in rm
+	constOpcode // one in the register that the opcode names
+	inALUReg    // as inReg, in the size that the opcode's lowest bit tells
+	inALURM     // as inRM
+	inAcc       // unless it is compared
+	inGroup1    // as inALURM, unless it is compared
+	copied      // in reg, out of rm
+	copiedRM    // in rm, out of reg
+	inMemory    // at the address of the operand
+	loaded      // in reg, out of memory
+	addressed   // in reg: an address
 )
 
 var outcomes = [256]outcome{
 	nothing: nowhere, padding: nowhere,
-	clobberReg: inReg, clobberRM: inRM, clobberRM8: inByteRM, zeroExtend: inReg, constToReg: inOpcode, constToRM: constRM,
+	clobberReg: inReg, clobberRM: inRM, clobberRM8: inByteRM, zeroExtend: inReg, constToReg: constOpcode, constToRM: constRM,
 	arithmeticReg: inALUReg, arithmeticRM: inALURM, arithmeticAcc: inAcc, group1: inGroup1,
 	moveToReg: copied, moveIf: copied, moveToRM: copiedRM,
 	store: inMemory, storeOther: inMemory, storeByte: inMemory,
@@ -75,18 +75,15 @@ func (in idleness) idle(e effect, w *stepping.Watch) bool {
 		dst = in.reg()
 	case inRM:
 		dst = in.rm()
-	case constRM:
-		if w.Constants {
-			return false
-		}
-		dst = in.rm()
 	case inByteRM:
 		dst = in.rmOf(1)
-	case inOpcode:
+	case constRM, constOpcode:
 		if w.Constants {
 			return false
 		}
-		dst = in.gpr(in.opcodeReg())
+		if dst = in.rm(); o == constOpcode {
+			dst = in.gpr(in.opcodeReg())
+		}
 	case inALUReg, inALURM:
 		if w.Constants && in.reg() == in.rm() { // xor %eax,%eax
 			return false
