@@ -39,7 +39,7 @@ func corroborate(frames []unwind.Frame, root bool, graph CallGraph, within *inte
 // frames before that frame are proven.
 func firstInDoubt(frames []unwind.Frame) int {
 	for i := 1; i < len(frames); i++ {
-		if f := &frames[i]; f.Trust != unwind.Certain || !needsNoSecondLook(f.Checks) {
+		if !beyondDoubt(&frames[i]) {
 			return i
 		}
 	}
@@ -130,6 +130,10 @@ func confirmInwards(frames []unwind.Frame, first int, root bool) {
 	corroborated, unclear := false, false
 	for i := last; i >= first; i-- {
 		f := &frames[i]
+		if beyondDoubt(f) {
+			corroborated, unclear = true, false
+			continue
+		}
 		told := f.Checks & (unwind.TargetMatches | unwind.SoleCall)
 		if corroborated && !f.Checks.Proven() && !(unclear && (told == unwind.TargetMatches || told == unwind.SoleCall)) {
 			f.Checks |= unwind.Corroborated
@@ -156,7 +160,9 @@ func settle(frames []unwind.Frame, i int) {
 	if f.Trust == unwind.Guess {
 		return
 	}
-	review(f)
+	if !beyondDoubt(f) {
+		review(f)
+	}
 	outermost := i+1 == len(frames)
 	switch {
 	case f.Checks.Has(unwind.AtStart) && !called(frames, i):

@@ -122,19 +122,30 @@ func (v *sieve) add(r target.Range) {
 	}
 }
 
-// lets tells whether a word passes.
+// lets tells whether a word passes. There is no branch for what is too low: words of a stack come in no order, and a
+// branch that is foreseen wrongly costs more than all else.
 func (v *sieve) lets(raw uint64) bool {
 	addr := raw & v.mask
 	p := addr >> pieceShift
-	return addr >= v.lo && v.bits[p%pieces/64]>>(p%64)&1 != 0
+	passes := v.bits[p%pieces/64] >> (p % 64)
+	if addr < v.lo {
+		passes = 0
+	}
+	return passes&1 != 0
 }
 
 // skip is how many bytes of b, a multiple of size, are words that do not pass. The
 // last one of b may be left.
 func (v *sieve) skip(b []byte, size uint64, bigEndian bool) int {
-	n := 0
-	for len(b)-n >= 8 && !v.lets(word(b[n:], size, bigEndian)) {
-		n += int(size)
+	rest := b
+	if size == 8 && !bigEndian {
+		for len(rest) >= 8 && !v.lets(binary.LittleEndian.Uint64(rest)) {
+			rest = rest[8:]
+		}
+	} else {
+		for len(rest) >= 8 && !v.lets(word(rest, size, bigEndian)) {
+			rest = rest[size:]
+		}
 	}
-	return n
+	return len(b) - len(rest)
 }

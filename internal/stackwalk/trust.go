@@ -154,9 +154,9 @@ func derived(c unwind.Checks) bool {
 	return c.Has(unwind.FrameSize|unwind.MethodsAgree) || c.Has(unwind.EntryKnown|unwind.Unopposed) && c&unwind.TargetUnclear == 0
 }
 
-// needsNoSecondLook tells whether the frame is proven, and nothing speaks against it.
-func needsNoSecondLook(c unwind.Checks) bool {
-	return c&(targetChecks|unwind.AtStart|unwind.Disputed) == unwind.TargetMatches
+// beyondDoubt tells whether a frame needs no second look: it is certain and proven, and nothing speaks against it.
+func beyondDoubt(f *unwind.Frame) bool {
+	return f.Trust == unwind.Certain && f.Checks&(targetChecks|unwind.AtStart|unwind.Disputed) == unwind.TargetMatches
 }
 
 // confirmed tells whether something confirms the return address. A direct call to nobody

@@ -29,7 +29,12 @@ func (Source) Method() unwind.Method { return unwind.MethodCode }
 const maxWords = 4096
 
 // maxRoom bounds the room that code in no module may have made for itself: a trace of LuaJIT has 256 words at most.
-const maxRoom = 256 * 8
+// maxAbove bounds, in words, how far above such code's SP the return address lies: beyond that room LuaJIT's interpreter
+// has 10 words.
+const (
+	maxRoom  = 256 * 8
+	maxAbove = 512
+)
 
 // wordCost is what a look at a word that may be a code address costs, in instructions analysed.
 const wordCost = 1
@@ -42,7 +47,11 @@ func (f Source) Step(s *stackwalk.State, out *stackwalk.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	sp &= arch.AddrMask()
-	for slot, raw := range s.CodeWords(sp, maxWords) {
+	most := uint64(maxWords)
+	if s.Module == nil {
+		most = maxAbove
+	}
+	for slot, raw := range s.CodeWords(sp, most) {
 		if s.Cost += wordCost; s.Exhausted() {
 			return unwind.TooCostly
 		}
