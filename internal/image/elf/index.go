@@ -120,12 +120,12 @@ func (x *symbolIndex) covers(n int, addr uint64) int {
 	return 0
 }
 
-// best is the best of the symbols that begin where the n-th entry does, the n-th and those before it, and end behind addr; first is how
-// many entries there are before.
+// best is the best of the symbols that begin where the n-th entry does, the n-th and those before it, and end behind addr, unless addr is
+// 0: a symbol without a size at address 0, as the start of firmware, ends there. first is how many entries there are before.
 func (x *symbolIndex) best(n int, addr uint64) (best span, first int) {
 	best.ref = noRef
 	for first = n; first > max(0, n-maxAliases) && x.entries[first-1].addr == x.entries[n-1].addr; first-- {
-		if s := x.span(x.entries[first-1].ref); s.end > addr && x.beats(&s, &best) {
+		if s := x.span(x.entries[first-1].ref); (s.end > addr || addr == 0) && x.beats(&s, &best) {
 			best = s
 		}
 	}

@@ -10,27 +10,28 @@ import (
 // later ones ask the index. Symbols nest, overlap, lack sizes and share addresses.
 func TestScanFindsWhatTheIndexFinds(t *testing.T) {
 	for seed := range uint64(300) {
+		code := seed % 2 * 0x1000 // firmware begins at address 0
 		r := rand.New(rand.NewPCG(seed, 0))
 		var list []tsym
 		for i := range 1 + r.IntN(12) {
 			list = append(list, tsym{
-				name: fmt.Sprint("f", i, []string{"", "@V", "@@V", "long"}[r.IntN(4)]), value: 0x1000 + uint64(8*r.IntN(24)), size: uint64(8 * max(0, r.IntN(12)-3)),
+				name: fmt.Sprint("f", i, []string{"", "@V", "@@V", "long"}[r.IntN(4)]), value: code + uint64(8*r.IntN(24)), size: uint64(8 * max(0, r.IntN(12)-3)),
 				info: []uint8{globalFunc, localFunc, weakFunc}[r.IntN(3)], shndx: 1,
 			})
 		}
-		indexed := withSymbols(t, build{}, list...)
+		indexed := withCode(t, code, build{}, list...)
 		for range maxScans {
 			indexed.Symbols.At(0)
 		}
-		for addr := uint64(0xff8); addr < 0x1108; addr += 4 {
-			got, found := withSymbols(t, build{}, list...).Symbols.At(addr)
+		for addr := code - min(code, 8); addr < code+0x108; addr += 4 {
+			got, found := withCode(t, code, build{}, list...).Symbols.At(addr)
 			if want, ok := indexed.Symbols.At(addr); got != want || found != ok {
 				t.Fatalf("seed %d, %#x: %+v, %v by a scan; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)
 			}
 		}
-		again := withSymbols(t, build{}, list...) // an answer holds for places around, too
+		again := withCode(t, code, build{}, list...) // an answer holds for places around, too
 		for range 2 * maxScans {
-			addr := 0xff8 + uint64(r.IntN(0x110))
+			addr := code + uint64(r.IntN(0x110)) - min(code, 8)
 			got, found := again.Symbols.At(addr)
 			if want, ok := indexed.Symbols.At(addr); got != want || found != ok {
 				t.Fatalf("seed %d, %#x: %+v, %v after other scans; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)

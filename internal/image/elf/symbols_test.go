@@ -13,8 +13,14 @@ import (
 // 0x2000–0x2100 (section 2) and these symbols.
 func withSymbols(t testing.TB, e build, list ...tsym) *image.Image {
 	t.Helper()
+	return withCode(t, 0x1000, e, list...)
+}
+
+// withCode is withSymbols with the code elsewhere.
+func withCode(t testing.TB, code uint64, e build, list ...tsym) *image.Image {
+	t.Helper()
 	e.secs = append([]sec{
-		text(0x1000, 0x100),
+		text(code, 0x100),
 		{name: ".data", flags: shfAlloc | shfWrite, addr: 0x2000, data: make([]byte, 0x100)},
 	}, e.symtab(".symtab", ".strtab", list...)...)
 	return parse(t, e.bytes())
