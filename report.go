@@ -258,13 +258,13 @@ func lookedUp(arch *cpu.Arch, f *unwind.Frame) uint64 {
 
 // missing has an issue for each binary that frames lie in and that was not found: without the
 // binary, callers are found by searching the stack, if at all. A binary that an issue of the
-// capture names already is left out.
+// capture names already is left out. Of a binary without a file the dump may have shown some code.
 func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) {
 	said := make(map[*target.Module]bool)
 	for i := range traces {
 		for k := range traces[i].Frames {
 			m := traces[i].Frames[k].Module
-			if m == nil || m.Image != nil || m.Anonymous() || said[m] {
+			if m == nil || m.Image != nil && (m.Image.Path != "" || !m.Hollow()) || m.Anonymous() || said[m] {
 				continue
 			}
 			said[m] = true

@@ -18,6 +18,9 @@ type Segment struct {
 	Exec    bool
 }
 
+// Unknown tells whether nobody says what the range is: of a binary that is not at hand a dump may tell the place alone.
+func (s *Segment) Unknown() bool { return !s.Read && !s.Write && !s.Exec && len(s.Data) == 0 }
+
 // blank is how many bytes of zero no code has in a row: padding between functions is shorter.
 const blank = 64
 

@@ -241,9 +241,10 @@ func (j *job) warns(issues []target.Issue) {
 	}
 }
 
-// missesFile tells whether an issue is that a file is not here which the capture names by its path.
+// missesFile tells whether an issue is that a file is not here which the capture names by its path: /bin/sh, C:\Windows\notepad.exe.
 func missesFile(i target.Issue) bool {
-	return i.Kind == target.IssueNotFound && strings.HasPrefix(i.Subject, "/")
+	name := i.Subject
+	return i.Kind == target.IssueNotFound && (strings.HasPrefix(name, "/") || len(name) > 3 && name[1:3] == `:\`)
 }
 
 // write writes a job's output.

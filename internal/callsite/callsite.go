@@ -63,7 +63,7 @@ func BeforeIn(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode)
 
 // hidden tells whether a segment has code that its file does not show: an encrypted program has
 // none, nor has a dSYM. Zeros that can be written to are no such code.
-func hidden(s *image.Segment) bool { return s.Exec && !s.Write && len(s.Data) == 0 }
+func hidden(s *image.Segment) bool { return s.Exec && !s.Write && len(s.Data) == 0 || s.Unknown() }
 
 // inImage is BeforeIn by the code of an image; text is the segment of the byte before at, an image
 // address, nil where there is none.

@@ -135,7 +135,9 @@ func executable(snap *target.Snapshot, pc uint64, m *target.Module) unwind.Check
 		if m.Image.Segments.Executable(img) {
 			return unwind.Executable
 		}
-		if _, ok := m.Image.Segments.At(img); ok {
+		if s, ok := m.Image.Segments.At(img); ok && s.Unknown() {
+			return unwind.Executable | unwind.CodeMissing
+		} else if ok {
 			return 0
 		}
 	}

@@ -24,7 +24,7 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 		r.end(m)
 		return e, false
 	case evaluate.MissingMemory:
-		if r.stop.Reason != unwind.StopUnreadable && !(r.refuted && basisOf(m) == byConvention) {
+		if r.stop.Reason != unwind.StopUnreadable && (basisOf(m) != byConvention || !r.refuted && s.mayBeFurtherOut(res.Addr)) {
 			r.stop = unwind.Stop{Reason: unwind.StopUnreadable, Addr: res.Addr} // what the surest of the sources lacks
 		}
 		if placesReturn(m, rule) {
@@ -85,6 +85,14 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 	}
 	f.verify(&c, rule, r)
 	return c.evidence, true
+}
+
+// mayBeFurtherOut tells whether an address may be one of the stack above the frame. A frame pointer that leads elsewhere is none:
+// Windows' code for x86-64 has any value there.
+func (s *State) mayBeFurtherOut(addr uint64) bool {
+	sp, ok := s.Regs.Lookup(s.Snapshot.Arch.SP)
+	_, inModule := s.Snapshot.ModuleAt(addr)
+	return ok && addr >= sp&s.Snapshot.Arch.AddrMask() && !inModule
 }
 
 // placesReturn tells whether a rule says for sure at which distance from a register the return

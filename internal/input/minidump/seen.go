@@ -21,12 +21,13 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 	if symbols != nil {
 		h, c = symbols.Header, symbols.Container()
 	}
+	parts, known := f.executable(r, symbols != nil)
 	h.Segments = nil
-	for _, code := range f.executable(r, symbols != nil) {
+	for _, code := range parts {
 		if !f.dump.room.code.Draw(1) {
 			break
 		}
-		h.Segments = append(h.Segments, f.segments(code, r.Lo)...)
+		h.Segments = append(h.Segments, f.segments(code, r.Lo, known)...)
 	}
 	if len(h.Segments) == 0 {
 		return symbols
@@ -37,39 +38,29 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 // maxParts bounds the mappings of one binary's code: linkers make one or two.
 const maxParts = 64
 
-// executable are the parts of a range that were mapped executable. Where the dump does not say, they are what a symbol file
-// covers, else the code around the PC of the crash.
-func (f *finder) executable(r target.Range, named bool) (parts []target.Range) {
+// executable are the parts of a range that were mapped executable. Where the dump does not say, all of the range may be code;
+// which parts are, a symbol file tells.
+func (f *finder) executable(r target.Range, named bool) (parts []target.Range, known bool) {
+	if f.maps == nil {
+		return []target.Range{r}, named
+	}
 	for i := range f.maps {
 		if m := &f.maps[i]; m.exec && m.Lo < r.Hi && r.Lo < m.Hi && len(parts) < maxParts {
 			parts = append(parts, target.Range{Lo: max(m.Lo, r.Lo), Hi: min(m.Hi, r.Hi)})
 		}
 	}
-	switch {
-	case f.maps != nil:
-	case named:
-		parts = append(parts, r)
-	default:
-		for i := range f.runs {
-			if len(parts) == maxParts {
-				break
-			}
-			if end := f.runs[i].addr + uint64(len(f.runs[i].data)); r.Contains(f.runs[i].addr) && end > f.runs[i].addr {
-				parts = append(parts, target.Range{Lo: f.runs[i].addr, Hi: min(end, r.Hi)})
-			}
-		}
-	}
-	return parts
+	return parts, true
 }
 
-// segments are a range of code as segments of a binary that was loaded at base: with the bytes that the dump has, and between
-// these without.
-func (f *finder) segments(code target.Range, base uint64) (segs image.Segments) {
+// segments are a range as segments of a binary that was loaded at base: with the bytes that the dump has, which is code, and
+// between these without; known: there is code, too.
+func (f *finder) segments(code target.Range, base uint64, known bool) (segs image.Segments) {
 	i, _ := slices.BinarySearchFunc(f.runs, code.Lo, func(r run, lo uint64) int { return cmp.Compare(r.addr+uint64(len(r.data)), lo+1) })
 	at := code.Lo
 	add := func(to uint64, data []byte) {
 		if to > at {
-			segs = append(segs, image.Segment{Addr: at - base, Size: to - at, Data: data, Read: true, Exec: true})
+			is := known || data != nil
+			segs = append(segs, image.Segment{Addr: at - base, Size: to - at, Data: data, Read: is, Exec: is})
 		}
 		at = max(at, to)
 	}
