@@ -29,7 +29,7 @@ func (f *file) SymbolAt(addr uint64) (image.Symbol, bool) {
 	}
 	m, p := f.find(rva)
 	if p != nil {
-		return f.symbol(addr, p.rva, p.size, text(m.data, uint64(p.at)+uint64(p.name))), true
+		return f.symbol(addr, p.rva, p.size, scoped(text(m.data, uint64(p.at)+uint64(p.name)))), true
 	}
 	if p := f.publicAt(rva); p != nil && (m == nil || m.at(p.rva) == nil) { // a procedure ends before its padding
 		return f.symbol(addr, p.rva, 0, f.publicName(p)), true

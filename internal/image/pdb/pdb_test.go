@@ -324,3 +324,17 @@ func FuzzPDB(f *testing.F) {
 		img.Symbols.Named("outer")
 	})
 }
+
+// TestScoped: the scope without a name has the name that it has in decorated names, whatever the file.
+func TestScoped(t *testing.T) {
+	for name, want := range map[string]string{
+		"start":                    "start",
+		"?A0xc3a0617d::start":      "`anonymous namespace'::start",
+		"net::?A0x1f2e::Box::~Box": "net::`anonymous namespace'::Box::~Box",
+		"operator?A0x":             "operator?A0x",
+	} {
+		if got := scoped(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

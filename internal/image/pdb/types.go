@@ -1,6 +1,7 @@
 package pdb
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/internal/bin"
@@ -141,5 +142,17 @@ func skipNumber(r *bin.Reader) {
 
 // name is the string at a reader's place, up to its NUL.
 func name(r *bin.Reader) string {
-	return text(r.Bytes(uint64(r.Len())), 0)
+	return scoped(text(r.Bytes(uint64(r.Len())), 0))
+}
+
+// scoped is a name as its decorated form has it, where MSVC numbers the scope without a name by the source file's path:
+//
+//	?A0xc3a0617d::start     `anonymous namespace'::start
+func scoped(name string) string {
+	before, rest, ok := strings.Cut(name, "?A0x")
+	_, own, scope := strings.Cut(rest, "::")
+	if !ok || !scope {
+		return name
+	}
+	return before + "`anonymous namespace'::" + own
 }
