@@ -1,5 +1,10 @@
 package image
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Section is a named range. Data is decompressed where the file compresses it.
 type Section struct {
 	Name string
@@ -83,4 +88,33 @@ func (s *Section) Part(off, n uint64) []byte {
 	size := uint64(len(s.Data))
 	off = min(off, size)
 	return s.Data[off : off+min(n, size-off)]
+}
+
+// outlined is a Container whose file says which of its sections are code.
+type outlined interface{ CodeSections() []Range }
+
+// Code are the ranges of code that the image has bytes of, in order, in image addresses: as the file's sections tell or, where there
+// are none, its segments. The read-only data of a statically linked program may lie in the same segment. Of a processor whose
+// code is not decoded there are none.
+func (img *Image) Code() (ranges []Range) {
+	if img.Arch.Decoder == nil {
+		return nil
+	}
+	if o, is := ContainerAs[outlined](img.container); is {
+		for _, s := range o.CodeSections() {
+			if code := img.Segments.Code(s.Addr); len(code) > 0 {
+				ranges = append(ranges, Range{Addr: s.Addr, Size: min(s.Size, uint64(len(code)))})
+			}
+		}
+	}
+	if len(ranges) > 0 {
+		slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.Addr, b.Addr) })
+		return ranges
+	}
+	for i := range img.Segments {
+		if s := &img.Segments[i]; s.Exec {
+			ranges = append(ranges, Range{Addr: s.Addr, Size: uint64(len(s.Data))})
+		}
+	}
+	return ranges
 }

@@ -130,7 +130,20 @@ func (e *Entries) Starts() []uint64 {
 			pointed = e.pointed().list()
 		}
 	})
-	return merged(append(certain, pointed...), len(certain))
+	return e.inCode(merged(append(certain, pointed...), len(certain)))
+}
+
+// inCode are the places, of sorted keys, that lie in code as far as the file tells. Pointers lead to texts, too, and many a text reads
+// as code: in a static busybox for MIPS, which has its texts behind its code, a quarter of what data points to.
+func (e *Entries) inCode(all keys) keys {
+	ranges := e.code.Img.Code()
+	return slices.DeleteFunc(all, func(key uint64) bool {
+		pc := e.code.Addr(key).PC
+		for len(ranges) > 0 && pc >= ranges[0].Addr && pc-ranges[0].Addr >= ranges[0].Size {
+			ranges = ranges[1:]
+		}
+		return len(ranges) == 0 || pc < ranges[0].Addr
+	})
 }
 
 // Possible are sorted keys of all places where functions may begin: Starts and, unless tables list

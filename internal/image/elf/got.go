@@ -14,14 +14,27 @@ func newGlobalGOT(f *file, d *dynamic) (g globalGOT) {
 	if f.machine != emMIPS || d.pltgot == 0 || d.mipsGotsym >= d.mipsSymtabno || d.mipsSymtabno > 1<<31 {
 		return g
 	}
-	g.word, g.mask = f.layout.addr, ^uint64(0)
+	g.locate(f, d.pltgot, d.mipsLocalGotno)
+	g.first, g.n = uint32(d.mipsGotsym), uint32(d.mipsSymtabno-d.mipsGotsym)
+	return g
+}
+
+// staticGOT is the GOT of a program that is linked statically: all words stand in front, for the linker has filled in each of them.
+// Nothing but the section tells where the GOT lies.
+func staticGOT(f *file) (g globalGOT) {
+	if s, ok := f.sections.find(".got"); ok && f.machine == emMIPS && f.typ == etExec {
+		g.locate(f, s.addr, s.size/f.layout.addr)
+	}
+	return g
+}
+
+// locate says where the GOT begins, and how many words stand in front.
+func (g *globalGOT) locate(f *file, at, locals uint64) {
+	g.word, g.mask, g.locals = f.layout.addr, ^uint64(0), locals
 	if !f.wide {
 		g.mask = 0xffff_ffff
 	}
-	g.locals = d.mipsLocalGotno
-	g.addr = (d.pltgot + g.locals*g.word) & g.mask
-	g.first, g.n = uint32(d.mipsGotsym), uint32(d.mipsSymtabno-d.mipsGotsym)
-	return g
+	g.addr = (at + locals*g.word) & g.mask
 }
 
 // symbol is the number of the symbol whose word lies at addr.

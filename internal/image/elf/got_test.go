@@ -22,3 +22,17 @@ func TestLinked(t *testing.T) {
 		}
 	}
 }
+
+// TestStaticGOT: of a program that is linked statically nothing changes a word of the GOT. Only a program has such a GOT.
+func TestStaticGOT(t *testing.T) {
+	for _, typ := range []uint16{etExec, etDyn} {
+		e := build{machine: emMIPS, big: true, typ: typ}
+		e.secs = []sec{text(0x1000, 0x10), {name: ".got", flags: shfAlloc | shfWrite, addr: 0x2000, data: make([]byte, 16)}}
+		img := parse(t, e.bytes())
+		for addr, want := range map[uint64]bool{0x1ffc: false, 0x2000: false, 0x2004: false, 0x2008: typ == etExec, 0x200a: false, 0x200c: typ == etExec, 0x2010: false} {
+			if got := img.Linked(addr); got != want {
+				t.Errorf("type %d: Linked(%#x) = %t", typ, addr, got)
+			}
+		}
+	}
+}

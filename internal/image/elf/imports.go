@@ -126,6 +126,7 @@ func (m *imports) find(c *container) {
 	d, ok := f.dynamic()
 	if !ok {
 		m.addResolved(f)
+		m.got = staticGOT(f)
 		return
 	}
 	syms, str := c.img.Segments.Bytes(d.symtab), c.img.Segments.Bytes(d.strtab)

@@ -46,3 +46,13 @@ func OutlineOf(img *image.Image) (Outline, bool) {
 	}
 	return o, true
 }
+
+// CodeSections implements image.Image's: the sections with instructions.
+func (c *container) CodeSections() (list []image.Range) {
+	for i := range min(c.main.sections.n, maxOutline) {
+		if s := c.main.sections.at(i); s.flags&(shfAlloc|shfExecinstr) == shfAlloc|shfExecinstr && s.size > 0 {
+			list = append(list, image.Range{Addr: s.addr, Size: s.size})
+		}
+	}
+	return list
+}

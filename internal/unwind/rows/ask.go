@@ -1,14 +1,11 @@
 package rows
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/budget"
-	"github.com/backsight/backsight/internal/image/elf"
 	"github.com/backsight/backsight/internal/stackwalk"
 	"github.com/backsight/backsight/internal/stepping"
 	"github.com/backsight/backsight/unwind"
@@ -57,30 +54,6 @@ func (l *lister) filler(at, end uint64) bool {
 		at += uint64(buf[0].Len)
 	}
 	return true
-}
-
-// codeOf are the ranges of code, as the file's sections tell or, where it has none, its segments: the
-// read-only data of a statically linked program may lie in the same segment.
-func codeOf(img *image.Image) (ranges []image.Range) {
-	if img.Arch.Decoder == nil {
-		return nil
-	}
-	outline, _ := elf.OutlineOf(img)
-	for _, s := range outline.Sections {
-		if s.Exec && len(img.Segments.Code(s.Addr)) > 0 {
-			ranges = append(ranges, image.Range{Addr: s.Addr, Size: min(s.Size, uint64(len(img.Segments.Code(s.Addr))))})
-		}
-	}
-	if len(ranges) > 0 {
-		slices.SortFunc(ranges, func(a, b image.Range) int { return cmp.Compare(a.Addr, b.Addr) })
-		return ranges
-	}
-	for i := range img.Segments {
-		if s := &img.Segments[i]; s.Exec {
-			ranges = append(ranges, image.Range{Addr: s.Addr, Size: uint64(len(s.Data))})
-		}
-	}
-	return ranges
 }
 
 // code asks for the rules at the instructions from one address up to another.

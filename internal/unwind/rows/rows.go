@@ -39,7 +39,7 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 	s.known(code.Entries)
 	l := lister{ctx: ctx, img: img, sources: sources, out: &tables.Program{Image: img},
 		numbers: make(map[string]int), moded: modedStarts(img, code), jumps: make(map[uint64]cpu.Mode)}
-	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
+	l.ask.budget, l.ask.code, l.starts = asked(img), img.Code(), s.sorted()
 	l.table(t)
 	l.signals(code.Signals)
 	l.functions()
