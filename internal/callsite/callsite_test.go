@@ -22,6 +22,7 @@ func TestHiddenCode(t *testing.T) {
 		s.Addr, s.Size, s.Exec = at, 0x100, true
 		return target.NewModule("m", image.New(image.Header{Arch: arch, Segments: []image.Segment{s}}, nil), 0)
 	}
+	unknown := target.NewModule("m", image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: at, Size: 0x100}}}, nil), 0)
 	var none, some target.Builder
 	some.Add(at, code, 0, target.PermRead|target.PermExec)
 	for what, tt := range map[string]struct {
@@ -34,6 +35,8 @@ func TestHiddenCode(t *testing.T) {
 		"hidden, in the core":       {module(image.Segment{}), some.Memory(arch), callsite.Call},
 		"cleared, for a bug report": {module(image.Segment{Data: make([]byte, 0x100)}), none.Memory(arch), callsite.Missing},
 		"other code":                {module(image.Segment{Data: bytes.Repeat([]byte{0x90}, 0x100)}), none.Memory(arch), callsite.NoCall},
+		"perhaps data":              {unknown, none.Memory(arch), callsite.Missing},
+		"perhaps data, in the dump": {unknown, some.Memory(arch), callsite.Call},
 		"variables":                 {module(image.Segment{Write: true}), none.Memory(arch), callsite.NoCall},
 	} {
 		snap := &target.Snapshot{Arch: arch, Memory: tt.mem}

@@ -87,6 +87,23 @@ func TestSeen(t *testing.T) {
 	}
 }
 
+// TestSeenWithoutMappings: where no mappings are listed, as in Windows' dumps, nobody knows what lies between the code that the dump has.
+// Where a symbol file names functions, all may be code.
+func TestSeenWithoutMappings(t *testing.T) {
+	f := finder{dump: &dump{room: newRoom(0)}, runs: sorted([]run{{0x40_1080, []byte("code around PC..")}})}
+	symbols := image.New(image.Header{}, unnamed{})
+	for _, named := range []*image.Image{nil, symbols} {
+		img := f.seen(target.Range{Lo: 0x40_0000, Hi: 0x40_3000}, named)
+		for _, at := range []uint64{0x1000, 0x1080, 0x1090} {
+			s, ok := img.Segments.At(at)
+			shown := at == 0x1080
+			if !ok || s.Exec != (shown || named != nil) || s.Unknown() == s.Exec || len(s.Data) > 0 != shown {
+				t.Errorf("symbols %t, %#x: %+v", named != nil, at, s)
+			}
+		}
+	}
+}
+
 // TestKnown: of Windows the age is part of what a build is known by; Apple's tools have the bytes of Mach-O's UUID.
 func TestKnown(t *testing.T) {
 	guid := []byte("\x01\x02\x03\x04\x05\x06\x07\x08ABCDEFGH")
