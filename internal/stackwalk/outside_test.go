@@ -42,6 +42,26 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestPerhapsCode: of a binary that is not at hand a dump of Windows tells the place alone. A rule may lead there, and no further than to a
+// guess. A frame pointer that leads neither up the stack nor into memory that was captured is none: the walk ends without a rule.
+func TestPerhapsCode(t *testing.T) {
+	arch := o32()
+	const resumes = 0x700040
+	inTable := rules{method: unwind.MethodCFI, at: map[uint64][]stackwalk.Rule{inG: {leaf(arch, 0)}}}
+	elsewhere := saved(arch, 16, 0)
+	elsewhere.CFA.Base = arch.FP
+	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{resumes: {elsewhere}}}
+	snap := stopped(arch, synth.Stack(arch).Zero(64).Place(0x7fff_0000))
+	hidden := image.New(image.Header{Arch: arch, Segments: image.Segments{{Size: 0x1000}}}, nil)
+	snap.Modules = append(snap.Modules, &target.Module{Name: "hidden.dll", Image: hidden, Bias: 0x700000, Range: target.Range{Lo: 0x700000, Hi: 0x701000}})
+	snap.Threads[0].Regs.Set(arch.LR, resumes)
+	snap.Threads[0].Regs.Set(arch.FP, 0x18)
+	frames, stop := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byConvention}})
+	if got := pcs(frames); !slices.Equal(got, []uint64{inG, resumes}) || frames[1].Trust == unwind.Certain || stop.Reason != unwind.StopNoRule {
+		t.Errorf("%#x, %v; %+v", got, stop, frames)
+	}
+}
+
 // TestMadeCode: a profile's sample of code that was made at run time, of which a recording has the place and no bytes. The frame pointer leads
 // on, by a guess, for the sample may be of a prologue. Where it leads nowhere, the stack is searched.
 func TestMadeCode(t *testing.T) {
