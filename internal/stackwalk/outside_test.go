@@ -42,23 +42,37 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// TestPerhapsCode: of a binary that is not at hand a dump of Windows tells the place alone. A rule may lead there, and no further than to a
-// guess. A frame pointer that leads neither up the stack nor into memory that was captured is none: the walk ends without a rule.
+// TestPerhapsCode: of a binary that is not at hand a dump of Windows tells the place alone. A rule may lead there, but not for certain.
+// A frame pointer that does not lead up the stack is none: the walk ends for want of a rule, not of memory.
 func TestPerhapsCode(t *testing.T) {
 	arch := o32()
-	const resumes = 0x700040
+	const inHidden, base = 0x700040, 0x700000
 	inTable := rules{method: unwind.MethodCFI, at: map[uint64][]stackwalk.Rule{inG: {leaf(arch, 0)}}}
-	elsewhere := saved(arch, 16, 0)
-	elsewhere.CFA.Base = arch.FP
-	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{resumes: {elsewhere}}}
-	snap := stopped(arch, synth.Stack(arch).Zero(64).Place(0x7fff_0000))
-	hidden := image.New(image.Header{Arch: arch, Segments: image.Segments{{Size: 0x1000}}}, nil)
-	snap.Modules = append(snap.Modules, &target.Module{Name: "hidden.dll", Image: hidden, Bias: 0x700000, Range: target.Range{Lo: 0x700000, Hi: 0x701000}})
-	snap.Threads[0].Regs.Set(arch.LR, resumes)
-	snap.Threads[0].Regs.Set(arch.FP, 0x18)
-	frames, stop := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byConvention}})
-	if got := pcs(frames); !slices.Equal(got, []uint64{inG, resumes}) || frames[1].Trust == unwind.Certain || stop.Reason != unwind.StopNoRule {
-		t.Errorf("%#x, %v; %+v", got, stop, frames)
+	byPointer := saved(arch, 16, 0)
+	fp, _ := arch.RegByName("fp")
+	byPointer.CFA.Base = fp
+	byConvention := rules{method: unwind.MethodFP, at: map[uint64][]stackwalk.Rule{inHidden - base: {byPointer}}}
+	for _, c := range []struct {
+		pc   uint64
+		fp   uint64
+		want []uint64
+		stop unwind.StopReason
+	}{
+		{inG, 0, []uint64{inG, inHidden}, unwind.StopNoRule},
+		{inHidden, 0x18, []uint64{inHidden}, unwind.StopNoRule},
+		{inHidden, 0x7fff_8000, []uint64{inHidden}, unwind.StopUnreadable},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Zero(64).Place(0x7fff_0000))
+		hidden := image.New(image.Header{Arch: arch, Segments: image.Segments{{Size: 0x1000}}}, nil)
+		snap.Modules = append(snap.Modules, &target.Module{Name: "hidden.dll", Image: hidden, Bias: base, Range: target.Range{Lo: base, Hi: base + 0x1000}})
+		regs := &snap.Threads[0].Regs
+		regs.Set(arch.PC, c.pc)
+		regs.Set(arch.LR, inHidden)
+		regs.Set(fp, c.fp)
+		frames, stop := walk(snap, stackwalk.Options{Sources: []stackwalk.Source{inTable, byConvention}})
+		if got := pcs(frames); !slices.Equal(got, c.want) || len(frames) > 1 && frames[1].Trust == unwind.Certain || stop.Reason != c.stop {
+			t.Errorf("PC %#x, frame pointer %#x: %#x, %v; %+v", c.pc, c.fp, got, stop, frames)
+		}
 	}
 }
 
