@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/internal/crashdir"
 	"github.com/backsight/backsight/internal/gcore"
+	"github.com/backsight/backsight/internal/procfs"
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
@@ -63,10 +64,10 @@ Linux 6.16 %F may follow the time: it tells a process from another with its ID.`
 					return err
 				}
 			}
-			if err = o.handle(cmd.Context(), d, os.Stdin, stderr, to); err != nil && !crashdir.Heard() {
-				crashdir.Log(fmt.Sprintf("crash of process %d: %s", d.pid, typeset.Text(err.Error())))
+			if err = o.handle(cmd.Context(), d, os.Stdin, stderr, to); err != nil {
+				return &failure{exitNone, fmt.Errorf("crash of process %d: %s", d.pid, strings.ReplaceAll(err.Error(), "\n", "; "))}
 			}
-			return err
+			return nil
 		},
 	}
 	f := cmd.Flags()
@@ -102,7 +103,7 @@ func deathOf(args []string) (d death, err error) {
 		args, pidfd = args[:4], args[4]
 	}
 	if len(args) != 4 {
-		return d, errors.New("crash: wants a process, a thread, a signal and a time: %P %i %s %t in core_pattern")
+		return d, errors.New("crash: wants a process, a thread, a signal and a time: %P %i %s %t at the end of core_pattern, of which Linux keeps 127 bytes")
 	}
 	var n [4]int64
 	for i, a := range args {
@@ -116,7 +117,7 @@ func deathOf(args []string) (d death, err error) {
 	if d.gone = pidfd != "" && another(pidfd, d.pid); d.gone {
 		return d, nil
 	}
-	if exe, err := os.Readlink("/proc/" + args[0] + "/exe"); err == nil {
+	if exe, err := os.Readlink(procfs.Living("/proc/"+args[0]) + "/exe"); err == nil {
 		d.program = exe
 	}
 	return d, nil
@@ -137,11 +138,14 @@ func another(pidfd string, pid int) bool {
 func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer, to *upload) error {
 	crashdir.Harden(o.nice, o.deadline)
 	debug.SetMemoryLimit(crashHeap)
-	late := time.AfterFunc(2*o.deadline, func() { os.Exit(exitNone) }) // a disk, or a handler with a lock, that answers no more
+	late := time.AfterFunc(2*o.deadline, func() { // a disk, or a handler with a lock, that answers no more
+		crashdir.Log(fmt.Sprintf("crash of process %d: no report within %s", d.pid, 2*o.deadline))
+		os.Exit(exitNone)
+	})
 	defer late.Stop()
 	ticket, err := o.dir.Admit(d.program, d.when, d.pid)
 	if err != nil || ticket == nil {
-		return failed(err)
+		return err
 	}
 	defer ticket.End()
 	working, stop := context.WithTimeout(ctx, o.deadline)
@@ -160,14 +164,7 @@ func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr 
 		defer stop()
 		err = errors.Join(err, to.send(sending, r.json))
 	}
-	return failed(err)
-}
-
-func failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &failure{exitNone, err}
+	return err
 }
 
 // crashReport is what became of a crash.

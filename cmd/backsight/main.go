@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/backsight/backsight/internal/crashdir"
 	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/internal/typeset"
@@ -121,17 +122,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &f):
-		if f.err != nil {
-			complain(stderr, f.err.Error())
-		}
-		return f.code
+	case !errors.As(err, &f):
+		complainOf(args, stderr, usageLines(err)...)
+		fmt.Fprintln(stderr, "Run 'backsight --help' or 'backsight COMMAND --help' for usage.")
+		return exitUsage
+	case f.err != nil:
+		complainOf(args, stderr, f.err.Error())
 	}
-	for _, line := range usageLines(err) {
+	return f.code
+}
+
+// complainOf says why a command line failed: of a handler of crashes that the kernel started, whose standard error nobody reads, to the
+// kernel's log.
+func complainOf(args []string, stderr io.Writer, lines ...string) {
+	for _, line := range lines {
 		complain(stderr, line)
+		if len(args) > 0 && args[0] == "crash" && !crashdir.Heard() {
+			crashdir.Log(typeset.Text(line))
+		}
 	}
-	fmt.Fprintln(stderr, "Run 'backsight --help' or 'backsight COMMAND --help' for usage.")
-	return exitUsage
 }
 
 // complain writes one message.

@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/gcore"
+	"github.com/backsight/backsight/internal/procfs"
 	"github.com/backsight/backsight/target"
 )
 
@@ -82,7 +83,7 @@ func processName(pid int) string { return "process " + strconv.Itoa(pid) }
 func (p *processes) roots() (dirs []string) {
 	own, _ := os.Readlink("/proc/self/ns/mnt")
 	for _, pid := range p.pids {
-		dir := "/proc/" + strconv.Itoa(pid)
+		dir := procfs.Living("/proc/" + strconv.Itoa(pid))
 		space, _ := os.Readlink(dir + "/ns/mnt")
 		root, err := os.Readlink(dir + "/root")
 		exe, _ := os.Readlink(dir + "/exe")

@@ -37,7 +37,7 @@ func (f fetcher) or(next fetcher) fetcher {
 
 // replaced are links below /proc to files that a process has mapped and that are not at their paths any more: deleted, or replaced by an update.
 func replaced(pid int) (links []string) {
-	dir := fmt.Sprintf("/proc/%d", pid)
+	dir := procfs.Living(fmt.Sprintf("/proc/%d", pid))
 	maps, _ := procfs.Maps(dir)
 	for i := range maps {
 		m := &maps[i]
@@ -60,7 +60,7 @@ func (p *processes) use(ff *fileFlags) {
 	if len(p.pids) != 1 || ff.exe != "" {
 		return
 	}
-	exe := fmt.Sprintf("/proc/%d/exe", p.pids[0])
+	exe := procfs.Living(fmt.Sprintf("/proc/%d", p.pids[0])) + "/exe"
 	if name, err := os.Readlink(exe); err == nil && !same(exe, filepath.Join(filepath.Dir(exe), "root", name)) {
 		ff.exe = exe
 	}

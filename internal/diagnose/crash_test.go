@@ -156,6 +156,17 @@ func TestMIPS(t *testing.T) {
 	}
 }
 
+// TestCutStack: of a stack whose upper part the capture lacks, the walk ends there, and nobody knows how much is in use.
+func TestCutStack(t *testing.T) {
+	for addr, says := range map[uint64]string{stack + 0x1008: "more than 4 KB are in use", stack + 0x100: "overflowed: 4 KB are in use"} {
+		snap, th := crashed(t, archNamed(t, "x86_64"), []byte{0x55}, map[string]uint64{"rsp": stack}, target.Fault{Name: "SIGSEGV", Code: 1, Address: stack - 8, HasAddress: true, Thread: 1})
+		th.Stop = unwind.Stop{Reason: unwind.StopUnreadable, Addr: addr}
+		if c := Crash(snap, th); !strings.Contains(c.Reasons[0], says) {
+			t.Errorf("unreadable at %#x: %q", addr, c.Reasons)
+		}
+	}
+}
+
 // TestLargeFrame: a function whose frame has 9 MB stores at its lower end. The stack that the frame begins in is the one that overflowed,
 // and not the page in between.
 func TestLargeFrame(t *testing.T) {

@@ -38,7 +38,11 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 	case stack.Lo-addr > guardReach || sp >= stack.Hi:
 		return ""
 	}
-	s := fmt.Sprintf("the stack overflowed: %s are in use down to %#x", size(stack.Hi-stack.Lo), stack.Lo)
+	use := size(stack.Hi - stack.Lo)
+	if th.Stop.Reason == unwind.StopUnreadable && th.Stop.Addr >= stack.Hi { // the capture has only the lower part of the stack
+		use = "more than " + use
+	}
+	s := fmt.Sprintf("the stack overflowed: %s are in use down to %#x", use, stack.Lo)
 	if below := stack.Lo - addr; below > guardReach {
 		s += fmt.Sprintf("; frame #%d reaches %s further", edge, size(below))
 	}

@@ -111,7 +111,7 @@ func TestCrashFails(t *testing.T) {
 	} {
 		code, errs, _ := crash(t, program, "99999999", dump, "--dir", dir, "--deadline", "300ms")
 		text := read(t, filepath.Join(dir, "crash-1700000001-unknown-99999999.txt"))
-		if code != 2 || !strings.Contains(errs, want) || !strings.HasPrefix(text, "process 99999999 (unknown), thread 99999999, signal 11") || !strings.Contains(text, want) {
+		if code != 2 || !strings.Contains(errs, "crash of process 99999999: "+want) || !strings.HasPrefix(text, "process 99999999 (unknown), thread 99999999, signal 11") || !strings.Contains(text, want) {
 			t.Errorf("%s: exit code %d, said %q, wrote\n%s", want, code, errs, text)
 		}
 	}

@@ -49,7 +49,7 @@ func Of(pid int, opt Options) (*Core, error) {
 // of makes a core, and returns the threads that still stand.
 func of(pid int, opt Options) (*Core, *stopped, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
-	live := living(dir)
+	live := procfs.Living(dir)
 	b, err := builderOf(dir, live, opt.Archs)
 	if err != nil {
 		return nil, &stopped{}, err
@@ -65,6 +65,7 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	if maps, err := procfs.Maps(live); err == nil { // which takes no time of the process
 		runtimes = b.golang(words, maps, opt.total())
 	}
+	b.auxv, _ = os.ReadFile(live + "/auxv")
 	waits := procfs.Waits(dir) // stopped, all wait for us
 	start := time.Now()
 	s, err := stop(pid)
@@ -80,6 +81,8 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	b.threads = s.threads
 	b.pieces = stacks(b.maps, b.sps(), &opt, opt.total())
 	fill(pid, mem, b.pieces, nil)
+	signalled := stacks(b.maps, b.interrupted(), &opt, opt.total())
+	fill(pid, mem, signalled, nil)
 	read.forget()
 	more := b.goroutines(words, runtimes, opt.total())
 	fill(pid, mem, more, b.room)
@@ -90,26 +93,9 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	read.forget()
 	last := append(rest(b.maps, b.sps(), opt.total()), b.registered(read, b.maps)...)
 	fill(0, mem, last, nil) // of a process that has gone on, and may be another by now
-	b.pieces = apart(slices.Concat(b.pieces, more, last))
-	b.auxv, _ = os.ReadFile(live + "/auxv")
+	b.pieces = apart(slices.Concat(b.pieces, signalled, more, last))
 	core.parts = b.core(b.notes())
 	return core, s, nil
-}
-
-// living is the folder below a process's in /proc that shows its program and memory: of another thread, where the first has ended.
-func living(dir string) string {
-	if _, err := os.Readlink(dir + "/exe"); err == nil || os.IsPermission(err) {
-		return dir
-	}
-	tasks, _ := filepath.Glob(dir + "/task/*")
-	i := slices.IndexFunc(tasks, func(task string) bool {
-		_, err := os.Readlink(task + "/exe")
-		return err == nil
-	})
-	if i < 0 {
-		return dir
-	}
-	return tasks[i]
 }
 
 // builderOf begins a core of the process at dir, whose program, in the folder live, tells class, byte order and processor.

@@ -192,7 +192,8 @@ func (d *dump) note(kind uint32, desc []byte) {
 
 // mapped makes mappings of the segments, and names those that are of files.
 func (d *dump) mapped() {
-	vdso := d.vdso()
+	const atSysinfoEhdr = 33
+	vdso := d.auxiliary(atSysinfoEhdr)
 	for i := range d.loads {
 		l := &d.loads[i]
 		m := procfs.Mapping{Lo: l.lo, Hi: l.lo + l.size, Perms: permsOf(l.flags)}
@@ -216,18 +217,6 @@ func (d *dump) mapped() {
 			m.Name, m.Off, m.Inode = name, off*unit, 1
 		}
 	}
-}
-
-// vdso is where the auxiliary vector says that the vDSO is.
-func (d *dump) vdso() uint64 {
-	const atSysinfoEhdr = 33
-	w := d.width()
-	for r := bin.New(d.auxv, d.arch.BigEndian); r.Len() >= 2*w; {
-		if kind, v := r.Uint(w), r.Uint(w); kind == atSysinfoEhdr {
-			return v
-		}
-	}
-	return 0
 }
 
 // permsOf are a segment's permissions as /proc/PID/maps prints them.

@@ -36,8 +36,11 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 		pieces = append(pieces, b.registered(read, b.maps)...)
 		b.pieces = apart(pieces)
 		fill(0, mem, b.pieces, b.room)
+		signalled := stacks(b.maps, b.interrupted(), &opt, opt.total()/4)
+		fill(0, mem, signalled, nil)
+		b.pieces = apart(append(b.pieces, signalled...))
 		_ = mem.Close()
-		core.Alive = b.is(dir)
+		core.Alive = b.is(procfs.Living(dir))
 	}
 	if !core.Alive { // what was read may be another process's with the same ID
 		core.Threads, b.pieces = nil, apart(pieces)

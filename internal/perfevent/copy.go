@@ -166,8 +166,9 @@ func (r *Recorder) appendProcess(b []byte) []byte {
 	for tid, name := range procfs.ThreadNames(dir) {
 		b = r.appendKernels(b, eventComm, userMode, tid, nil, name)
 	}
-	maps, _ := procfs.Maps(dir)
-	memory, err := os.Open(dir + "/mem")
+	live := procfs.Living(dir)
+	maps, _ := procfs.Maps(live)
+	memory, err := os.Open(live + "/mem")
 	if err == nil {
 		defer memory.Close()
 	}

@@ -65,6 +65,23 @@ func ReadMaps(file func(path string, limit int) ([]byte, error), pid int) (list 
 	return list, err
 }
 
+// Living is the folder of a process, which dir is, or of another of its threads where the first has ended: that one's shows neither
+// program, memory, root nor files that are mapped. Linux has a folder for each thread beside those of processes, and does not list
+// it (proc(5), /proc/TID); those below task have no map_files.
+func Living(dir string) string {
+	if _, err := os.Readlink(dir + "/exe"); err == nil || os.IsPermission(err) {
+		return dir
+	}
+	tasks, _ := filepath.Glob(dir + "/task/*")
+	for _, task := range tasks {
+		thread := filepath.Join(filepath.Dir(dir), filepath.Base(task))
+		if _, err := os.Readlink(thread + "/exe"); err == nil {
+			return thread
+		}
+	}
+	return dir
+}
+
 // ThreadNames are the names of a process's threads, by ID.
 func ThreadNames(dir string) map[int]string {
 	list := map[int]string{}
