@@ -18,6 +18,9 @@ const guardReach = 1 << 20
 // maxFrame bounds a frame that reaches down from the stack: a larger one is a stack pointer that went wrong.
 const maxFrame = 1 << 30
 
+// deep is how many frames of a function are a recursion to speak of.
+const deep = 50
+
 // stackOverflow says in a sentence that an access at addr, just below the thread's stack, ran out
 // of the stack; "" where it did not. SP must lie near by too, for a wild pointer may lead there by
 // chance.
@@ -28,13 +31,15 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 		return ""
 	}
 	stack := above(snap.Memory, addr)
-	if stack == (target.Range{}) {
-		return ""
-	}
 	edge, in := edgeFrame(snap.Memory, th)
-	switch {
+	name, often := mostOften(th)
+	switch _, there := snap.Memory.PermAt(addr); {
 	case max(addr, sp) < in.Lo && in.Lo-addr < maxFrame:
 		stack = in
+	case stack == (target.Range{}) && !there && often >= deep: // the capture has no stack: a list of calls
+		return "the stack overflowed, in a recursion of " + name
+	case stack == (target.Range{}):
+		return ""
 	case stack.Lo-addr > guardReach || sp >= stack.Hi:
 		return ""
 	}
@@ -46,8 +51,8 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 	if below := stack.Lo - addr; below > guardReach {
 		s += fmt.Sprintf("; frame #%d reaches %s further", edge, size(below))
 	}
-	if name, n := mostOften(th); n >= 50 {
-		s += fmt.Sprintf("; %s is on the stack %d times", name, n)
+	if often >= deep {
+		s += fmt.Sprintf("; %s is on the stack %d times", name, often)
 	}
 	return s
 }

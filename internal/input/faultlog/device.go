@@ -50,6 +50,7 @@ type own struct {
 	modules          []ownModule
 	signal           target.Fault // of a Linux program, else 0
 	number           int          // of the last frame
+	leftOut          int          // frames of recursions, of which not all are listed
 }
 
 // takeOwn takes a line of such a report.
@@ -120,7 +121,7 @@ func (o *own) takeFrame(text string, lists *lister) bool {
 	if len(words) < 2 {
 		return false
 	}
-	n, err := strconv.ParseUint(words[0], 10, 16)
+	n, err := strconv.ParseUint(words[0], 10, 31)
 	f, ok := o.takePlace(words[1:])
 	if !ok {
 		var bad error
@@ -146,6 +147,7 @@ func (o *own) takeFrame(text string, lists *lister) bool {
 			lists.add(last)
 		}
 		f.Gap = repeated > maxRepeated
+		o.leftOut += max(0, repeated-maxRepeated)
 	}
 	o.number = int(n)
 	lists.add(f)

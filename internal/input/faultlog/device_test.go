@@ -122,7 +122,7 @@ r0: 00000008 r1: 3ffffa68 sp: 3ffff6f0 lr: 40000b9b
 pc: 40000b8c cpsr: 00070030
 #0 sensord+0xb8c 2c096c62 0x40000b8c
 #1 sensord+0xb9a 2c096c62 0x40000b9a
-#8001 libc.so.6+0x1e38a 99691551 0x3f6b638a
+#174001 libc.so.6+0x1e38a 99691551 0x3f6b638a
 thread: main 4711
 task: worker 4712
 #0 libc.so.6+0xcf544 99691551 0x3f767544
@@ -141,6 +141,9 @@ backsight: end 0
 	n := len(crashed.Listed)
 	if n != 2+maxRepeated || !crashed.Listed[n-1].Gap || crashed.Listed[n-2].PC != 0x40000b9a {
 		t.Errorf("%d frames, %+v", n, crashed.Listed[n-1])
+	}
+	if said := snap.Issues[len(snap.Issues)-1].Text; !strings.Contains(said, "of a recursion 173871 frames more") {
+		t.Errorf("said %q", said)
 	}
 	if worker.Name != "worker 4712" || len(worker.Listed) != 2 || worker.Listed[1].PC != 0x40000c00 || len(snap.Threads) != 2 {
 		t.Errorf("%+v", worker)

@@ -7,6 +7,7 @@ package faultlog
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -227,6 +228,9 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m 
 	}
 	if w.form.bare && len(w.listed) == 0 && len(mem.Segments()) == 0 {
 		w.listed = calledFrom(&p, &regs)
+	}
+	if n := w.own.leftOut; n > 0 {
+		texts = append(texts, fmt.Sprintf("of a recursion %d frames more are on the stack than are shown", n))
 	}
 	for _, text := range append(w.issues, texts...) {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
