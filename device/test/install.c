@@ -37,6 +37,13 @@ __attribute__((noinline)) int recurse(int n)
 	return n < 0 ? 0 : recurse(n + 1) + room[n % 1000];
 }
 
+__attribute__((noinline)) int deep(volatile int *p)
+{
+	volatile int n = *p + 1;
+
+	return n < 0 ? 0 : deep(&n) + n;
+}
+
 __attribute__((noinline)) static int waits(int n)
 {
 	for (ready = n; ready;)
@@ -58,6 +65,8 @@ __attribute__((noinline)) static int fails(int n)
 		abort();
 	if (strcmp(kind, "overflow") == 0)
 		return recurse(n);
+	if (strcmp(kind, "deep") == 0)
+		return deep(&n);
 	return leaf((int *)8) + n;
 }
 

@@ -167,6 +167,27 @@ func TestCutStack(t *testing.T) {
 	}
 }
 
+// TestListedOverflow: a report that lists calls has no stack. Where the access failed at the stack pointer, in a recursion, the stack
+// overflowed; a pointer elsewhere, and an access there in no recursion, say nothing of the stack.
+func TestListedOverflow(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	for _, tt := range []struct {
+		name  string
+		addr  uint64
+		calls int
+		kind  string
+	}{{"at the stack pointer", stack - 8, 60, report.CrashStackOverflow}, {"elsewhere", stack - 2<<20, 60, ""}, {"in no recursion", stack - 8, 1, ""}} {
+		snap, th := crashed(t, arch, []byte{0x55}, map[string]uint64{"rsp": stack}, target.Fault{Name: "SIGSEGV", Code: 1, Address: tt.addr, HasAddress: true, Thread: 1})
+		snap.Memory = synth.Capture(arch, snap.Modules).Memory
+		th.Frames[0].Location = &symbol.Location{Function: "parse"}
+		th.Frames = slices.Repeat(th.Frames, tt.calls)
+		c := Crash(snap, th)
+		if c.Kind != tt.kind || tt.kind != "" && c.Reasons[0] != "the stack overflowed, in a recursion of parse" {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
 // TestLargeFrame: a function whose frame has 9 MB stores at its lower end. The stack that the frame begins in is the one that overflowed,
 // and not the page in between.
 func TestLargeFrame(t *testing.T) {

@@ -168,6 +168,8 @@ enum bs_stop bs_report_frames(struct bs_line *l, const void *context)
 		if (!bs_step(&world, &regs, &why))
 			return why;
 	}
+	if (lines < LINES)
+		frame(l, n, &regs); /* how deep a recursion was followed */
 	return BS_LIMIT;
 }
 
