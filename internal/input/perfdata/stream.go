@@ -63,7 +63,10 @@ func newStream(r *recording, env *input.Env, e *events) *stream {
 func (s *stream) first(ctx context.Context) (err error) {
 	s.head, err = s.read(ctx)
 	if err == io.EOF {
-		why := "a recording of perf without samples of user code: of too short a time, or without registers and stack (--call-graph dwarf) and calls (--call-graph fp)"
+		why := "a recording without samples of user code: nothing ran, or for too short a time"
+		if s.lacks.skipped > 0 {
+			why = "a recording of perf without samples of user code: they have no registers and stack (--call-graph dwarf) and no calls (--call-graph fp)"
+		}
 		if s.rec.directory {
 			why += "; those of perf record --threads lie in other files beside it, and are not read"
 		}
