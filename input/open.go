@@ -33,16 +33,25 @@ func (env *Env) Open(ctx context.Context, path string) (Stream, error) {
 // env.MaxSpill bytes at most, which the Stream's Close removes. r is read until then,
 // by nobody else, and not closed.
 func (env *Env) OpenReader(ctx context.Context, name string, r io.Reader) (Stream, error) {
+	c, err := env.once(ctx, name, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.open(ctx, env)
+}
+
+// once is a capture of bytes that are read once. What release has is released with it.
+func (env *Env) once(ctx context.Context, name string, r io.Reader, release ...func() error) (*Capture, error) {
 	b := bufio.NewReaderSize(r, 16*headSize)
 	head, err := b.Peek(headSize)
+	c := &Capture{Name: name, Head: bytes.Clone(head), ctx: ctx, reader: b, maxSpill: env.MaxSpill, release: release}
 	if err != nil && err != io.EOF {
-		return nil, &Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
+		return nil, errors.Join(&Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}, c.Close())
 	}
-	c := &Capture{Name: name, Head: bytes.Clone(head), ctx: ctx, reader: b, maxSpill: env.MaxSpill}
 	if err := c.decompress(b); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return c.open(ctx, env)
+	return c, nil
 }
 
 // open lets the first format that recognises the capture open it. The capture is closed by the
@@ -148,6 +157,13 @@ func openFile(ctx context.Context, path string, env *Env) (c *Capture, err error
 	}
 	if err != nil {
 		return nil, openError(disk, path, err)
+	}
+	if len(data) == 0 { // of /proc and tracefs, which tell no size
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, openError(disk, path, err)
+		}
+		return env.once(ctx, path, f, f.Close)
 	}
 	if fault := mapped.Guard(func() { c = NewCapture(path, data) }); fault != nil {
 		return nil, errors.Join(unreadable(path, fault), release())

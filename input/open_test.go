@@ -217,6 +217,17 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestNoSize: /proc and tracefs tell 0 for the size of files that have text all the same.
+func TestNoSize(t *testing.T) {
+	const path = "/proc/self/status"
+	if st, err := os.Stat(path); err != nil || st.Size() != 0 {
+		t.Skip(path, "is not here")
+	}
+	if _, err := env(echo(false)).Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "not a known capture format") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestUnmapped: a file that cannot be mapped is read where a format asks for it, and is of no use to
 // formats that want all of it. /proc has such files.
 func TestUnmapped(t *testing.T) {

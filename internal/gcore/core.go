@@ -56,7 +56,7 @@ func of(pid int, opt Options) (*Core, *stopped, error) {
 	}
 	mem, err := os.Open(live + "/mem")
 	if err != nil {
-		return nil, &stopped{}, fmt.Errorf("process %d: not allowed; be its owner or root", pid)
+		return nil, &stopped{}, notAllowed(filepath.Base(dir))
 	}
 	defer mem.Close()
 	read := &memory{ReaderAt: mem}
@@ -106,7 +106,7 @@ func builderOf(dir, live string, archs cpu.Set) (*builder, error) {
 	case err == nil:
 		defer f.Close()
 	case os.IsPermission(err):
-		return nil, fmt.Errorf("process %s: not allowed; be its owner or root", pid)
+		return nil, notAllowed(pid)
 	default:
 		if _, err := os.Stat(dir); err != nil {
 			return nil, fmt.Errorf("process %s: not found", pid)

@@ -57,7 +57,7 @@ func stop(pid int) (*stopped, error) {
 		return s, s.explain(pid, unix.EPERM)
 	}
 	if len(s.threads) == 0 {
-		return s, fmt.Errorf("process %d: no thread could be stopped", pid)
+		return s, fmt.Errorf("process %d: no thread could be stopped: they sleep in the kernel; as root, backsight bt /proc/%d/stack shows where", pid, pid)
 	}
 	return s, nil
 }
@@ -201,5 +201,11 @@ func (s *stopped) explain(tid int, err error) error {
 	if text := strings.TrimSpace(string(scope)); text != "" && text != "0" {
 		return fmt.Errorf("process %d: not allowed (kernel.yama.ptrace_scope is %s); be root, or sysctl kernel.yama.ptrace_scope=0", s.pid, text)
 	}
-	return fmt.Errorf("process %d: not allowed; be its owner or root", s.pid)
+	return notAllowed(strconv.Itoa(s.pid))
+}
+
+// notAllowed is the error where Linux lets nobody but root look at a process: of another user, or one that has changed its user or
+// has said so (prctl(2), PR_SET_DUMPABLE).
+func notAllowed(pid string) error {
+	return fmt.Errorf("process %s: not allowed; be root, or its owner where it has not raised its rights", pid)
 }
