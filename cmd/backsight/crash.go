@@ -28,14 +28,16 @@ type crashOptions struct {
 	dir      crashdir.Dir
 	core     bool
 	deadline time.Duration
+	memory   uint64 // of the process, that is copied
 	nice     int
 	to       string // a service's URL
 }
 
-// crashMemory bounds the memory of a process that is copied, crashThreads how many threads a report has, crashHeap what Go's heap
-// should take. crashFrames bounds the frames of a thread.
+// crashMemory bounds the memory of a process that is copied on a small machine, and crashMost on others: three eighths of that hold a
+// stack of 8 MB, Linux' default, with the begin of the recursion that filled it. crashThreads bounds the threads of a report, crashFrames
+// the frames of a thread, and crashHeap what Go's heap should take beside what is copied.
 const crashFrames = 1 << 16
-const crashMemory, crashThreads, crashHeap = 6 << 20, 500, 32 << 20
+const crashMemory, crashMost, crashThreads, crashHeap = 6 << 20, 24 << 20, 500, 26 << 20
 
 func newCrash(stderr io.Writer) *subcommand {
 	var o crashOptions
@@ -137,7 +139,8 @@ func another(pidfd string, pid int) bool {
 // handle reports a crash, or counts it, and sends the report to a service, if there is one.
 func (o *crashOptions) handle(ctx context.Context, d death, in *os.File, stderr io.Writer, to *upload) error {
 	crashdir.Harden(o.nice, o.deadline)
-	debug.SetMemoryLimit(crashHeap)
+	o.memory = min(max(crashdir.Spare()/8, crashMemory), crashMost)
+	debug.SetMemoryLimit(crashHeap + int64(o.memory))
 	late := time.AfterFunc(2*o.deadline, func() { // a disk, or a handler with a lock, that answers no more
 		crashdir.Log(fmt.Sprintf("crash of process %d: no report within %s", d.pid, 2*o.deadline))
 		os.Exit(exitNone)
@@ -181,7 +184,7 @@ func (o *crashOptions) report(ctx context.Context, d death, in *os.File, stderr 
 	if d.gone {
 		pid = 0
 	}
-	core, err := gcore.Dying(in, pid, gcore.Options{Archs: backsight.CPUs(), Stack: crashMemory, Others: 256 << 10, Total: crashMemory})
+	core, err := gcore.Dying(in, pid, gcore.Options{Archs: backsight.CPUs(), Stack: o.memory, Others: 256 << 10, Total: o.memory})
 	if err != nil {
 		return crashReport{failure: err}
 	}

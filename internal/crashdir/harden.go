@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +27,18 @@ func Harden(nice int, limit time.Duration) {
 		}
 	}
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0o600)
+}
+
+// Spare is how many bytes of memory the machine has for new programs (proc(5), /proc/meminfo, since Linux 3.14); 0 where that is not told.
+func Spare() uint64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) { // MemAvailable:   24980 kB
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemAvailable:" {
+			kb, _ := strconv.ParseUint(f[1], 10, 44)
+			return kb << 10
+		}
+	}
+	return 0
 }
 
 // Heard tells whether anybody reads standard error: the kernel gives its handlers none, and Go's runtime opens the null device.

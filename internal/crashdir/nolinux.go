@@ -20,6 +20,9 @@ func (d *Dir) Admit(string, time.Time, int) (*Ticket, error) { return nil, (*cou
 // Harden does nothing.
 func Harden(int, time.Duration) {}
 
+// Spare is 0.
+func Spare() uint64 { return 0 }
+
 // Heard is true.
 func Heard() bool { return true }
 

@@ -9,11 +9,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/backsight/backsight/lab/livecore"
+	"github.com/backsight/backsight/report"
 )
 
 // dying is a process that waits for input, and what the kernel would dump of it: Backsight itself.
@@ -95,6 +100,22 @@ func TestCrash(t *testing.T) {
 	}
 	if text := read(t, filepath.Join(dir+"2", "crash-1700000001-unknown-"+pid+".txt")); !strings.Contains(text, "runtime.mstart") {
 		t.Errorf("a process that is gone:\n%s", text)
+	}
+}
+
+// TestCrashFullStack: a stack of 8 MB that a recursion filled is copied with its begin, within 64 MB, where the machine has that to spare.
+func TestCrashFullStack(t *testing.T) {
+	kinds, dir := livecore.Kinds(), filepath.Join(t.TempDir(), "reports")
+	k := kinds[slices.IndexFunc(kinds, func(k livecore.Kind) bool { return k.Code == report.CrashStackOverflow })]
+	dump, err := os.Open(livecore.Crash(t, livecore.Compile(t, "gcc", k.Source(), append([]string{"-O1", "-g"}, k.Flags...)...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dump.Close() })
+	code, errs, rss := crash(t, command(t), "99999999", dump, "--dir", dir)
+	text := read(t, filepath.Join(dir, "crash-1700000001-unknown-99999999.txt"))
+	if code != 0 || rss > 64<<10 || !regexp.MustCompile(`8\.0 MB are in use(?s:.*) outer(?s:.*) main(?s:.*)stop: root`).MatchString(text) {
+		t.Errorf("exit code %d, %d kB, said %q, wrote\n%s", code, rss, errs, text)
 	}
 }
 
