@@ -29,10 +29,11 @@ extern backsight_session backsight_open(const char *options, char **message);
  * so, too. */
 extern char *backsight_json(backsight_session session, const char *capture, char **message);
 
-/* The same in a format: "json", "jsonl", "text", "html". NULL is an error. */
+/* The same in a format: "json", "jsonl", "text", "html". NULL is an error, as of a session that is
+ * not open. */
 extern char *backsight_report(backsight_session session, const char *format, const char *capture, char **message);
 
-/* Closes a session; 0 is none. */
+/* Closes a session; one that is not open is none. */
 extern void backsight_close(backsight_session session);
 
 /* Frees a text. */

@@ -33,6 +33,11 @@ func TestExamples(t *testing.T) {
 	check(t, "C, shared", want, result(t, exec.Command(example, capture, sysroot)))
 	if python, err := exec.LookPath("python3"); err == nil {
 		check(t, "Python", want, result(t, exec.Command(python, "example/example.py", shared, capture, sysroot)))
+		closed := `import ctypes, sys
+b = ctypes.CDLL(sys.argv[1]); b.backsight_json.restype = ctypes.c_void_p
+said = ctypes.c_char_p(); b.backsight_close(1); b.backsight_close(0)
+print(b.backsight_json(1, b"core", ctypes.byref(said)), said.value.decode())`
+		check(t, "a session that is not open", "None the session is not open\n", result(t, exec.Command(python, "-c", closed, shared)))
 	}
 	if testing.Short() {
 		return

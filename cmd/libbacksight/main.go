@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"runtime/cgo"
 	"unsafe"
 
@@ -44,12 +45,17 @@ func backsight_report(session C.uintptr_t, format, capture *C.char, message **C.
 
 //export backsight_close
 func backsight_close(session C.uintptr_t) {
-	if session == 0 {
-		return
+	if s, ok := opened(session); ok {
+		_ = s.Close() // of mappings, which cannot fail
+		cgo.Handle(session).Delete()
 	}
-	h := cgo.Handle(session)
-	_ = h.Value().(*embedded.Session).Close() // of mappings, which cannot fail
-	h.Delete()
+}
+
+// opened is a session; ok is false for 0, for one that was closed, and for no session at all. The program of the caller goes on.
+func opened(session C.uintptr_t) (s *embedded.Session, ok bool) {
+	defer func() { ok = recover() == nil && ok }() // of a handle that is none nothing else tells
+	s, ok = cgo.Handle(session).Value().(*embedded.Session)
+	return s, ok
 }
 
 //export backsight_free
@@ -60,7 +66,12 @@ func reports(session C.uintptr_t, format string, capture *C.char, message **C.ch
 	if capture != nil {
 		captures = []string{C.GoString(capture)}
 	}
-	out, err := cgo.Handle(session).Value().(*embedded.Session).Backtraces(context.Background(), format, captures...)
+	s, ok := opened(session)
+	if !ok {
+		say(message, errors.New("the session is not open"))
+		return nil
+	}
+	out, err := s.Backtraces(context.Background(), format, captures...)
 	say(message, err)
 	if out == nil {
 		return nil
