@@ -19,6 +19,8 @@ type BinaryRef struct {
 	Offset uint64
 	// BuildID decides where it is known.
 	BuildID []byte
+	// Begin is how image.Image.Identity begins, of a capture that tells no more of it.
+	Begin []byte
 	// Arch is the captured program's ABI; nil accepts any. AnyABI: only its CPU
 	// and byte order count.
 	Arch   *cpu.Arch
@@ -55,6 +57,9 @@ func (ref *BinaryRef) damage(img *image.Image) (issues []target.Issue) {
 func (ref *BinaryRef) accepts(img *image.Image) error {
 	if !ref.runs(img.Arch) {
 		return fmt.Errorf("a binary for %s, the capture is of %s", img.Arch, ref.Arch)
+	}
+	if len(ref.Begin) > 0 && !bytes.HasPrefix(img.Identity(), ref.Begin) {
+		return fmt.Errorf("build %x, the capture says %x", img.Identity(), ref.Begin)
 	}
 	if ref.BuildID == nil || bytes.Equal(ref.BuildID, img.BuildID) {
 		return nil

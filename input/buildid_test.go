@@ -34,6 +34,22 @@ func TestFindByBuildID(t *testing.T) {
 	}
 }
 
+// TestFindByBegin: of files of one name, the first bytes of a build tell which one ran; where no file is of that build, each is said to
+// be of another one.
+func TestFindByBegin(t *testing.T) {
+	root := t.TempDir()
+	place(t, root, "lib32/liba.so", elfFile(8, "3232"))
+	want := place(t, root, "lib64/liba.so", elfFile(8, "6464"))
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroots: []string{root}})
+	defer f.Close()
+	if img, issues := f.Find(BinaryRef{Name: "liba.so", Begin: []byte("64"), Absolute: true}); img == nil || img.Path != want || len(issues) > 0 {
+		t.Errorf("%v, %v", img, issues)
+	}
+	if img, issues := f.Find(BinaryRef{Name: "liba.so", Begin: []byte("8"), Absolute: true}); img != nil || len(issues) != 2 {
+		t.Errorf("%v, %v", img, issues)
+	}
+}
+
 // TestFetch: what is nowhere here is fetched, once all other ways have failed, and held to the
 // same conditions.
 func TestFetch(t *testing.T) {

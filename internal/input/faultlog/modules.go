@@ -122,13 +122,10 @@ func (m *ownModule) find(files *input.Files) (img *image.Image, issues []target.
 			return img, nil
 		}
 	}
-	img, issues = files.Find(input.BinaryRef{Name: m.name, Absolute: true})
-	if img != nil && bytes.HasPrefix(img.Identity(), m.build) {
-		return img, issues
+	img, issues = files.Find(input.BinaryRef{Name: m.name, Begin: m.build, Absolute: true})
+	if img == nil {
+		text := fmt.Sprintf("%s of build %x: not found; name the file, or a sysroot", m.name, m.build)
+		issues = append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.name, Text: text})
 	}
-	text := fmt.Sprintf("%s of build %x: not found; name the file, or a sysroot", m.name, m.build)
-	if img != nil {
-		text = fmt.Sprintf("%s: another build than the one that ran, which is %x; not used", m.name, m.build)
-	}
-	return nil, append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.name, Text: text})
+	return img, issues
 }
