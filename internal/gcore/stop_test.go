@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/backsight/backsight/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,6 +47,12 @@ func TestEnded(t *testing.T) {
 		runtime.UnlockOSThread()
 		if _, err := Of(pid, Options{Archs: archs(), Stack: 1 << 20, Others: 1 << 20}); (err == nil) != (want == "") {
 			t.Errorf("%s: a core: %v", which, err)
+		}
+		living := procfs.Living(fmt.Sprintf("/proc/%d", pid))
+		for _, link := range []string{"exe", "root", "ns/mnt"} { // what is asked for the program and its files
+			if _, err := os.Readlink(filepath.Join(living, link)); (err == nil) != (which == "first") {
+				t.Errorf("%s: %s: %v", which, link, err)
+			}
 		}
 		_ = child.Process.Kill()
 		_ = child.Wait()
