@@ -103,19 +103,41 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashFullStack: a stack of 8 MB that a recursion filled is copied with its begin, within 64 MB, where the machine has that to spare.
-func TestCrashFullStack(t *testing.T) {
+// handlerCrash crashes in a handler that runs on a stack of its own.
+const handlerCrash = `#include <signal.h>
+#include <stdlib.h>
+void handler(int s) { *(volatile int *)8 = s; }
+__attribute__((noinline)) int outer(int n) { raise(SIGUSR1); return n + 1; }
+int main(int argc, char **argv) {
+	struct sigaction a = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+	stack_t s = {.ss_sp = malloc(65536), .ss_size = 65536};
+	sigaltstack(&s, 0);
+	sigaction(SIGUSR1, &a, 0);
+	return outer(argc) + 1;
+}`
+
+// TestCrashStacks: of the dump of a process that is gone, a stack of 8 MB that a recursion filled is copied with its begin, where the
+// machine has that memory to spare, and the first thread's stack where a handler runs on another one; within 64 MB.
+func TestCrashStacks(t *testing.T) {
 	kinds, dir := livecore.Kinds(), filepath.Join(t.TempDir(), "reports")
 	k := kinds[slices.IndexFunc(kinds, func(k livecore.Kind) bool { return k.Code == report.CrashStackOverflow })]
-	dump, err := os.Open(livecore.Crash(t, livecore.Compile(t, "gcc", k.Source(), append([]string{"-O1", "-g"}, k.Flags...)...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = dump.Close() })
-	code, errs, rss := crash(t, command(t), "99999999", dump, "--dir", dir)
-	text := read(t, filepath.Join(dir, "crash-1700000001-unknown-99999999.txt"))
-	if code != 0 || rss > 64<<10 || !regexp.MustCompile(`8\.0 MB are in use(?s:.*) outer(?s:.*) main(?s:.*)stop: root`).MatchString(text) {
-		t.Errorf("exit code %d, %d kB, said %q, wrote\n%s", code, rss, errs, text)
+	for _, c := range []struct {
+		source, want string
+		flags        []string
+	}{
+		{k.Source(), `8\.0 MB are in use(?s:.*) outer(?s:.*) main(?s:.*)stop: root`, k.Flags},
+		{handlerCrash, ` handler(?s:.*) outer(?s:.*) main(?s:.*)stop: root`, nil},
+	} {
+		dump, err := os.Open(livecore.Crash(t, livecore.Compile(t, "gcc", c.source, append([]string{"-O1", "-g"}, c.flags...)...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = dump.Close() })
+		code, errs, rss := crash(t, command(t), "99999999", dump, "--dir", dir)
+		text := read(t, filepath.Join(dir, "crash-1700000001-unknown-99999999.txt"))
+		if code != 0 || rss > 64<<10 || !regexp.MustCompile(c.want).MatchString(text) {
+			t.Errorf("exit code %d, %d kB, said %q, wrote\n%s\nwithout %s", code, rss, errs, text, c.want)
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 	if len(b.threads) == 0 {
 		return nil, errors.New("the dump has no thread's registers")
 	}
-	pieces := append(stacks(b.maps, b.sps(), &opt, opt.total()/2), rest(b.maps, b.sps(), opt.total()/2)...)
+	sps := append(b.sps(), b.interrupted()...) // before memory is read: the first thread's stack
+	pieces := append(stacks(b.maps, sps, &opt, opt.total()/2), rest(b.maps, sps, opt.total()/2)...)
 	dir := "/proc/" + strconv.Itoa(pid)
 	core := &Core{Threads: procfs.ThreadNames(dir), Missed: b.missed}
 	if mem, err := b.memory(dir); err == nil {
