@@ -29,7 +29,7 @@ func Dying(stream io.Reader, pid int, opt Options) (*Core, error) {
 	sps := append(b.sps(), b.interrupted()...) // before memory is read: the first thread's stack
 	pieces := append(stacks(b.maps, sps, &opt, opt.total()/2), rest(b.maps, sps, opt.total()/2)...)
 	dir := "/proc/" + strconv.Itoa(pid)
-	core := &Core{Threads: procfs.ThreadNames(dir), Missed: b.missed}
+	core := &Core{Threads: procfs.InnerNames(dir), Missed: b.missed}
 	if mem, err := b.memory(dir); err == nil {
 		read := &memory{ReaderAt: mem}
 		words := b.words(read)

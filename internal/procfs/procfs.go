@@ -84,11 +84,29 @@ func Living(dir string) string {
 
 // ThreadNames are the names of a process's threads, by ID.
 func ThreadNames(dir string) map[int]string {
+	return threadNames(dir, filepath.Base)
+}
+
+// InnerNames are the same by the IDs that the threads themselves know, and that the kernel's dumps have: in a container, which is a
+// namespace of processes, they begin with 1.
+func InnerNames(dir string) map[int]string {
+	return threadNames(dir, func(task string) string {
+		status, _ := os.ReadFile(task + "/status")
+		for line := range strings.Lines(string(status)) { // NSpid:	4711	1
+			if ids := strings.Fields(line); len(ids) > 1 && ids[0] == "NSpid:" {
+				return ids[len(ids)-1]
+			}
+		}
+		return filepath.Base(task) // before Linux 4.1
+	})
+}
+
+func threadNames(dir string, id func(task string) string) map[int]string {
 	list := map[int]string{}
-	files, _ := filepath.Glob(filepath.Join(dir, "task", "*", "comm"))
-	for _, f := range files {
-		name, _ := os.ReadFile(f)
-		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+	tasks, _ := filepath.Glob(filepath.Join(dir, "task", "*"))
+	for _, task := range tasks {
+		name, _ := os.ReadFile(task + "/comm")
+		tid, _ := strconv.Atoi(id(task))
 		list[tid] = strings.TrimRight(string(name), "\n")
 	}
 	return list

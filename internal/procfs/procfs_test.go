@@ -1,6 +1,11 @@
 package procfs
 
-import "testing"
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // TestParseMapping: what the lines of /proc/PID/maps say, with names that have blanks, and without.
 func TestParseMapping(t *testing.T) {
@@ -18,6 +23,29 @@ func TestParseMapping(t *testing.T) {
 		if m, ok := ParseMapping(line); ok {
 			t.Errorf("%q: %+v", line, m)
 		}
+	}
+}
+
+// TestNames: threads have the names of their comm files, by the IDs of this machine and by those of their container, which a kernel
+// before 4.1 does not tell.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	for tid, files := range map[string][2]string{"4711": {"netd\n", "Name:\tnetd\nNSpid:\t4711\t1\n"}, "4715": {"a b\n", "NSpid:\t4715\t7\t2\n"}, "4716": {"old\n", "Name:\told\n"}} {
+		task := filepath.Join(dir, "task", tid)
+		if err := os.MkdirAll(task, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"comm", "status"} {
+			if err := os.WriteFile(filepath.Join(task, name), []byte(files[i]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := ThreadNames(dir); !maps.Equal(got, map[int]string{4711: "netd", 4715: "a b", 4716: "old"}) {
+		t.Errorf("%v", got)
+	}
+	if got := InnerNames(dir); !maps.Equal(got, map[int]string{1: "netd", 2: "a b", 4716: "old"}) {
+		t.Errorf("in the container: %v", got)
 	}
 }
 
