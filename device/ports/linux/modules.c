@@ -47,10 +47,10 @@ static int grow(struct list *l)
 	return 1;
 }
 
-/* path_of notes a module's path. */
+/* path_of notes a module's path. musl calls a static program by the link that leads to its file. */
 static void path_of(struct bs_linux_module *m, const char *path)
 {
-	if (!path || !*path)
+	if (!path || !*path || strcmp(path, "/proc/self/exe") == 0)
 		path = program_invocation_name;
 	strncpy(m->path, path, sizeof m->path - 1);
 }

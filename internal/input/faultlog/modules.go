@@ -67,7 +67,7 @@ func (o *own) place(env *input.Env, arch *cpu.Arch, lists ...[]target.Listed) fi
 	p := firmware.Program{Arch: arch}
 	next := uint64(apart)
 	for _, m := range o.modules {
-		img, issues := m.find(env.Files)
+		img, issues := m.find(env.Files, len(o.modules) == 1)
 		p.Issues = append(p.Issues, issues...)
 		bias := next
 		if m.placed {
@@ -108,8 +108,9 @@ func move(mod *target.Module, listed []target.Listed) {
 	}
 }
 
-// find finds a module: among the files that the user named by its build, elsewhere by its name too.
-func (m *ownModule) find(files *input.Files) (img *image.Image, issues []target.Issue) {
+// find finds a module: among the files that the user named by its build, elsewhere by its name too. The only module of a report,
+// where it is linked and without a build, is a static program: the one that the user named.
+func (m *ownModule) find(files *input.Files, only bool) (img *image.Image, issues []target.Issue) {
 	paths := []string{files.Exe()}
 	for _, n := range files.Images() {
 		paths = append(paths, n.Path)
@@ -118,13 +119,18 @@ func (m *ownModule) find(files *input.Files) (img *image.Image, issues []target.
 		if path == "" {
 			continue
 		}
-		if img, err := files.Open(path); err == nil && len(m.build) > 0 && bytes.HasPrefix(img.Identity(), m.build) {
+		named := only && m.bias == 0 && path == files.Exe()
+		if img, err := files.Open(path); err == nil && (named || len(m.build) > 0) && bytes.HasPrefix(img.Identity(), m.build) {
 			return img, nil
 		}
 	}
 	img, issues = files.Find(input.BinaryRef{Name: m.name, Begin: m.build, Absolute: true})
 	if img == nil {
-		text := fmt.Sprintf("%s of build %x: not found; name the file, or a sysroot", m.name, m.build)
+		build := ""
+		if len(m.build) > 0 {
+			build = fmt.Sprintf(" of build %x", m.build)
+		}
+		text := fmt.Sprintf("%s%s: not found; name the file, or a sysroot", m.name, build)
 		issues = append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.name, Text: text})
 	}
 	return img, issues
