@@ -34,7 +34,7 @@ type crashOptions struct {
 }
 
 // crashMemory bounds the memory of a process that is copied on a small machine, and crashMost on others: three eighths of that hold a
-// stack of 8 MB, Linux' default, with the begin of the recursion that filled it. crashThreads bounds the threads of a report, crashFrames
+// stack of 8 MB, Linux' default, with the beginning of the recursion that filled it. crashThreads bounds the threads of a report, crashFrames
 // the frames of a thread, and crashHeap what Go's heap should take beside what is copied.
 const crashFrames = 1 << 16
 const crashMemory, crashMost, crashThreads, crashHeap = 6 << 20, 24 << 20, 500, 26 << 20
