@@ -58,7 +58,7 @@ func TestNamedFunction(t *testing.T) {
 // TestOtherStack: a function that goes to another stack does not go back to its caller from
 // there: SP out of memory, or out of a register that nobody preserves. A function that
 // realigned its stack does, whose return address lies in front of what the register
-// points to.
+// points to, and one that comes back to one of several copies of SP.
 func TestOtherStack(t *testing.T) {
 	f := effects(t, codetest.Program{CPU: "i386", Listing: `
 		400000: 8d 4c 24 04  lea  4(%esp),%ecx
@@ -73,8 +73,21 @@ func TestOtherStack(t *testing.T) {
 		400020: 8b 60 10     mov  16(%eax),%esp
 		400023: c3           ret
 		400030: 8b 60 10     mov  16(%eax),%esp
-		400033: ff e2        jmp  *%edx`})
-	for to, never := range map[uint64]bool{0x400000: false, 0x400010: true, 0x400020: true, 0x400030: true} {
+		400033: ff e2        jmp  *%edx
+		400040: 89 e2        mov  %esp,%edx        GnuTLS's padlock_sha1_oneshot
+		400042: 83 c4 80     add  $-128,%esp
+		400045: 89 e7        mov  %esp,%edi
+		400047: f3 0f a6 c8  rep  xsha1
+		40004b: 89 d4        mov  %edx,%esp
+		40004d: c3           ret
+		400050: 55           push %ebp
+		400051: 89 e5        mov  %esp,%ebp
+		400053: 89 65 f8     mov  %esp,-8(%ebp)    a block with variables of its own
+		400056: 8d 44 24 04  lea  4(%esp),%eax
+		40005a: 8b 65 f8     mov  -8(%ebp),%esp
+		40005d: 5d           pop  %ebp
+		40005e: c3           ret`})
+	for to, never := range map[uint64]bool{0x400000: false, 0x400010: true, 0x400020: true, 0x400030: true, 0x400040: false, 0x400050: false} {
 		if got := f.NeverReturns(at(to)); got != never {
 			t.Errorf("%#x never returns: %v", to, got)
 		}

@@ -50,8 +50,8 @@ type path struct {
 	// pushed is how many bytes lie on the stack that the path has put there, as far as constants tell, where returns may
 	// pop arguments.
 	pushed int64
-	// copied is a register that holds an address of the stack that SP is on, cpu.NoReg for none.
-	copied cpu.Reg
+	// copied are registers that hold addresses of the caller's stack.
+	copied cpu.RegSet
 }
 
 // call is one that the search came by.
@@ -64,7 +64,7 @@ type call struct {
 // from searches in the function at a place; alone: without asking about another one.
 func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
 	s.entry, s.depth, s.budget, s.lost, s.framed, s.asked = to, depth, maxSteps, false, false, 0
-	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to, copied: cpu.NoReg}), s.calls[:0], s.seen[:0]
+	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
 	e = s.run()
 	return e, s.asked == 0
 }
@@ -144,7 +144,7 @@ func (s *search) follow(p path) (e Effect, ok bool) {
 		return never(), false
 	}
 	for s.cursor.Seek(p.at); ; {
-		s.watch.Held = s.stack.With(p.copied)
+		s.watch.Held = s.stack | p.copied
 		starts, n, in := s.cursor.Skip(p.at.PC, stepping.SkipSpan, &s.watch)
 		p.at.PC += uint64(n)
 		if s.budget -= bits.OnesCount64(starts); s.budget < 0 {
@@ -180,7 +180,7 @@ func (s *search) walk(p *path, step stepping.Step) (Effect, outcome) {
 	if s.budget--; s.budget < 0 {
 		return s.firstReturn(), settles
 	}
-	p.foreign, p.copied = s.leavesStack(in, p), s.copiedBehind(in, p.copied)
+	p.foreign, p.copied = s.leavesStack(in, p), s.copiedBehind(in, p)
 	if s.effects.pops {
 		p.pushed = s.pushedBehind(in, p.pushed)
 	}

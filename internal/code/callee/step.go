@@ -37,10 +37,10 @@ func (s *search) leavesStack(in *cpu.Insn, p *path) bool {
 	}
 	switch in.Op {
 	case cpu.OpLoad:
-		return in.Base != arch.SP
+		return in.Base != arch.SP && !p.copied.Has(in.Base)
 	case cpu.OpMove, cpu.OpAddImm:
-		if in.Src == arch.SP || in.Src == p.copied && p.copied != cpu.NoReg {
-			return foreign
+		if in.Src == arch.SP || p.copied.Has(in.Src) {
+			return foreign && in.Src == arch.SP
 		}
 		toRA := arch.CallPushesRA && in.Op == cpu.OpAddImm && in.Imm == -int64(arch.AddrSize)
 		return !toRA && !arch.Preserved.Has(in.Src) && in.Src != arch.FP
@@ -48,14 +48,22 @@ func (s *search) leavesStack(in *cpu.Insn, p *path) bool {
 	return foreign
 }
 
-// copiedBehind is the register that holds an address of SP's stack behind an instruction, where copied does before.
-func (s *search) copiedBehind(in *cpu.Insn, copied cpu.Reg) cpu.Reg {
+// copiedBehind are the registers that hold addresses of the caller's stack behind an instruction, on a path as it is before. GnuTLS
+// keeps SP in edx around the instructions of VIA's PadLock, for which edi gets the address of a copy below. Ada's functions keep SP in
+// their frame around what makes room, and address the frame by its pointer.
+func (s *search) copiedBehind(in *cpu.Insn, p *path) cpu.RegSet {
 	arch := s.effects.code.Arch
+	copied := p.copied.Without(in.Dst).Without(in.Dst2)
+	if in.Op != cpu.OpStoreMulti {
+		copied &^= in.List
+	}
 	switch {
-	case (in.Op == cpu.OpMove || in.Op == cpu.OpAddImm) && in.Src == arch.SP && in.Dst != arch.SP && in.Flags&cpu.FlagConditional == 0:
-		return in.Dst
-	case in.Dst == copied, in.Dst2 == copied, in.Op == cpu.OpLoadMulti && in.List.Has(copied), in.Op == cpu.OpCall && !arch.Preserved.Has(copied):
-		return cpu.NoReg
+	case in.Op == cpu.OpCall:
+		return copied & arch.Preserved
+	case p.foreign || in.Dst == arch.SP || in.Flags&cpu.FlagConditional != 0:
+		return copied
+	case (in.Op == cpu.OpMove || in.Op == cpu.OpAddImm) && in.Src == arch.SP:
+		return copied.With(in.Dst)
 	}
 	return copied
 }

@@ -213,8 +213,8 @@ var implicit = map[string]string{
 	"pcmpestril": "cx", "pcmpestriq": "cx", "vpcmpestril": "cx", "vpcmpestriq": "cx",
 	"cmpxchg8b": "ax dx", "cmpxchg16b": "ax dx", "getsec": "ax bx cx", "vmcall": "ax bx cx dx", "vmmcall": "ax bx cx dx",
 	"encls": "ax bx cx dx", "enclu": "ax bx cx dx", "enclv": "ax bx cx dx",
-	"xstore-rng": "ax cx dx si di", "xcrypt-ecb": "ax cx dx si di", "xcrypt-cbc": "ax cx dx si di", "xcrypt-ctr": "ax cx dx si di",
-	"xcrypt-cfb": "ax cx dx si di", "xcrypt-ofb": "ax cx dx si di", "montmul": "ax cx dx si di", "xsha1": "ax cx dx si di", "xsha256": "ax cx dx si di",
+	"xstore-rng": "ax cx si di", "xcrypt-ecb": "ax cx si di", "xcrypt-cbc": "ax cx si di", "xcrypt-ctr": "ax cx si di",
+	"xcrypt-cfb": "ax cx si di", "xcrypt-ofb": "ax cx si di", "montmul": "ax cx dx si di", "xsha1": "ax cx si di", "xsha256": "ax cx si di",
 	"loop": "cx", "loope": "cx", "loopne": "cx",
 }
 

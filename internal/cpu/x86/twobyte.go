@@ -76,6 +76,16 @@ func (in twoByteDecoder) moveIf(out *cpu.Insn) {
 	}
 }
 
+// padLock is an instruction of VIA's PadLock: rep xstore, xcrypt, xsha, montmul. Only the last one changes edx, in which
+// GnuTLS's code keeps SP around rep xsha1.
+func (in twoByteDecoder) padLock(out *cpu.Insn) {
+	changed := cpu.SetOf(in.acc(), in.gpr(1), in.gpr(6), in.gpr(7))
+	if in.op == 0xa6 && in.group() == 0 {
+		changed = changed.With(in.gpr(2))
+	}
+	clobber(out, changed)
+}
+
 // rows0FAB: segments, bits, cmpxchg, extensions.
 func (in twoByteDecoder) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 	switch in.op {
@@ -95,8 +105,8 @@ func (in twoByteDecoder) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 		if in.group() > 4 {
 			in.writeRM(out, next, size)
 		}
-	case 0xa6, 0xa7: // VIA PadLock: rep xsha, xcrypt, xstore, …
-		clobber(out, cpu.SetOf(in.acc(), in.gpr(1), in.gpr(2), in.gpr(6), in.gpr(7)))
+	case 0xa6, 0xa7:
+		in.padLock(out)
 	case 0xaa: // rsm
 		out.Op, out.Flags = cpu.OpReturn, cpu.FlagException
 	case 0xae:
