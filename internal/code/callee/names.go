@@ -20,6 +20,10 @@ func nameNeverReturns(name string, own bool) bool {
 		return rustNeverReturns(name)
 	case strings.HasPrefix(name, "runtime."):
 		return goNeverReturns(name)
+	case strings.HasPrefix(name, "__gnat_"):
+		return adaNeverReturns(name)
+	case strings.HasPrefix(name, "_gfortran_"), strings.HasPrefix(name, "_d_"):
+		return gccNeverReturns(name)
 	case strings.HasPrefix(name, "__ubsan_handle_"):
 		return strings.HasSuffix(name, "_abort") || name == "__ubsan_handle_builtin_unreachable" || name == "__ubsan_handle_missing_return"
 	}
@@ -50,12 +54,40 @@ func cNeverReturns(name string) bool {
 	return false
 }
 
+// adaNeverReturns are those functions of GNAT's run-time support that raise exceptions, all of which have pragma No_Return:
+// the checks of a-except.adb, and what its specification lists.
+func adaNeverReturns(name string) bool {
+	switch name {
+	case "__gnat_raise_exception", "__gnat_raise_from_controlled_operation", "__gnat_reraise_zcx", "__gnat_last_chance_handler",
+		"__gnat_raise_constraint_error", "__gnat_raise_constraint_error_msg", "__gnat_raise_program_error", "__gnat_raise_program_error_msg",
+		"__gnat_raise_storage_error", "__gnat_raise_storage_error_msg":
+		return true
+	}
+	return strings.HasPrefix(name, "__gnat_rcheck_")
+}
+
+// gccNeverReturns are those functions of run-time support behind which GCC makes no code: of Fortran in
+// gfc_build_builtin_function_decls (trans-decl.cc), of D with ECF_NORETURN in runtime.def.
+func gccNeverReturns(name string) bool {
+	switch name {
+	case "_gfortran_runtime_error", "_gfortran_runtime_error_at", "_gfortran_os_error", "_gfortran_os_error_at", "_gfortran_stop_numeric",
+		"_gfortran_stop_string", "_gfortran_error_stop_numeric", "_gfortran_error_stop_string",
+		"_d_throw", "_d_assert", "_d_assertp", "_d_assert_msg", "_d_unittest", "_d_unittestp", "_d_unittest_msg", "_d_nullpointerp",
+		"_d_arraybounds", "_d_arrayboundsp", "_d_arraybounds_slice", "_d_arraybounds_slicep", "_d_arraybounds_index", "_d_arraybounds_indexp":
+		return true
+	}
+	return false
+}
+
 // freeName are library functions under names that a program may use for its own. Example: fatal of objdump ends
 // in xexit of libiberty, which libbfd exports.
 func freeName(name string) bool {
 	switch name {
 	case "err", "errx", "errc", "verr", "verrx", "verrc", "g_assertion_message_expr", "g_abort",
 		"xexit", "xmalloc_failed", // libiberty.h
+		"onRangeError", "onArraySliceError", "onArrayIndexError", "onOutOfMemoryError", "onInvalidMemoryOperationError", // core.exception of D
+		"ada__exceptions__reraise_occurrence_always", "system__assertions__raise_assert_failure", // a-except.ads, s-assert.ads
+		"objc_exception_throw",
 		"panic", "do_exit", "make_task_dead", "kthread_exit", "kthread_complete_and_exit", "fortify_panic", "__fortify_panic", // Linux
 		"OPENSSL_die",                                    // openssl/crypto.h
 		"Py_Exit", "Py_FatalError", "_Py_FatalErrorFunc", // pylifecycle.h, pyerrors.h
@@ -148,5 +180,5 @@ func goNeverReturns(name string) bool {
 		return true
 	}
 	rest, ok := strings.CutPrefix(name, "runtime.panic")
-	return ok && !strings.HasPrefix(rest, "Check")
+	return ok && !strings.HasPrefix(rest, "Check") || strings.HasPrefix(name, "runtime.goPanic")
 }
