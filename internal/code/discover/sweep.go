@@ -57,10 +57,20 @@ func (s *sweep) push(at disasm.Addr, entry bool) {
 }
 
 // hand are the constants that go on to the target of a jump; what holds everywhere needs no
-// handing on.
+// handing on. GCC for i386 keeps the address of the GOT in a register that calls change, too, in functions that
+// call nobody: libgfortran's matmul functions build the addresses of their variants so, behind branches.
 func (s *sweep) hand() (h handed) {
-	n := 0
-	for set := s.Arch.Preserved & s.regs.now.known; set != 0 && n < len(h); set = set.Without(set.First()) {
+	set := s.Arch.Preserved & s.regs.now.known
+	n := s.handSome(&h, 0, set)
+	if s.Arch.PCThunk {
+		s.handSome(&h, n, s.regs.now.known&^set)
+	}
+	return h
+}
+
+// handSome hands on what some registers hold, behind n constants, and returns how many there are then.
+func (s *sweep) handSome(h *handed, n int, set cpu.RegSet) int {
+	for ; set != 0 && n < len(h); set = set.Without(set.First()) {
 		r := set.First()
 		v := s.regs.now.value[r]
 		if gp, ok := s.regs.gp.get(r); ok && gp == v {
@@ -69,7 +79,7 @@ func (s *sweep) hand() (h handed) {
 		h[n] = constantIn{r, v, true}
 		n++
 	}
-	return h
+	return n
 }
 
 // run goes on from all places until there are no more.

@@ -28,6 +28,26 @@ func TestCarriedConstant(t *testing.T) {
 	}
 }
 
+// TestCarriedGOT: GCC for i386 keeps the address of the GOT in edx in a function that calls nobody, and builds the address of another
+// one behind a branch.
+func TestCarriedGOT(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "i386", Listing: `
+	400000 <f>:
+		400000: e8 2b 00 00 00     call 400030
+		400005: 81 c2 fb 0f 00 00  add  $0xffb,%edx
+		40000b: 85 c0              test %eax,%eax
+		40000d: 74 03              je   400012
+		40000f: ff e0              jmp  *%eax
+		400012: 8d 82 40 f0 ff ff  lea  -0xfc0(%edx),%eax
+		400018: ff e0              jmp  *%eax
+		400030: 8b 14 24           mov  (%esp),%edx
+		400033: c3                 ret
+		400040: c3                 ret`})
+	if !e.candidate(at(0x400040)) {
+		t.Errorf("400040 is not among %#x", e.candidates().entries)
+	}
+}
+
 // TestBuiltAddresses: how each processor builds the address of a function.
 func TestBuiltAddresses(t *testing.T) {
 	for name, p := range map[string]codetest.Program{

@@ -20,7 +20,7 @@ type place struct {
 	hands bool // constants are handed on
 }
 
-// handed are constants in preserved registers at the jump that leads to a place. MIPS16
+// handed are constants in registers at the jump that leads to a place. MIPS16
 // code, which cannot address by gp, copies gp to s0 or s1 at its beginning and reads the
 // GOT through that register in every block.
 type handed [2]constantIn
