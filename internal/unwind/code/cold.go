@@ -60,6 +60,22 @@ func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 	}
 }
 
+// fromPointedCold is fromCold for the nearest place alone, and for functions that only data or code points to, of which there
+// are many. So libgfortran's matmul functions go to their cold parts when an argument has no memory.
+func (s *search) fromPointedCold(entries []uint64) {
+	jumps := s.prog.Entries.FarJumpsBelow(s.at.Site)
+	for _, j := range jumps {
+		if j.Target != jumps[0].Target || j.TargetMode != s.at.Mode || len(entries) > 0 && j.Target < entries[0] {
+			return
+		}
+		for _, e := range s.prog.Entries.CandidatesBelow(disasm.Addr{PC: j.Site, Mode: j.TargetMode}) {
+			if s.from(disasm.Addr{PC: e, Mode: j.TargetMode}, fromCold) && s.sound() {
+				return
+			}
+		}
+	}
+}
+
 // flowsThrough tells whether a function that was tried has a place in its flow: what reads as a jump may
 // be data, or an instruction of the other mode. In Debian's busybox for armel, two A32 instructions of
 // the unwinder read as a Thumb jump into the middle of another function's landing pad.

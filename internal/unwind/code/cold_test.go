@@ -2,6 +2,7 @@ package code
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -39,6 +40,32 @@ func TestColdPartOfPad(t *testing.T) {
 	img := p.Image(t)
 	const frame = "CFA=rsp+64 RA=[CFA-8] rbx=[CFA-16]"
 	expect(t, New(nil), img, resuming, map[uint64]string{0x401008: frame, 0x401010: frame})
+}
+
+// TestColdPartOfPointed: a function that only data points to goes to its cold part (1000) over other functions, many of which
+// nothing names. The part begins with a push, as a function could.
+func TestColdPartOfPointed(t *testing.T) {
+	img := codetest.Program{CPU: "i386", Data: map[uint64][]uint64{0x3000: {0x1200}}, Listing: `
+		1020 <g>:
+		1030 <never>:
+			1000: 8b 5c 24 14           mov  0x14(%esp),%ebx
+			1004: 53                    push %ebx
+			1005: e8 26 00 00 00        call 1030
+			1020: c3                    ret
+			1030: eb fe                 jmp  1030
+			1040:` + strings.Repeat(" c3 90", 2*maxFunctions) + `
+			1200: 53                    push %ebx
+			1201: 83 ec 18              sub  $0x18,%esp
+			1204: e8 17 fe ff ff        call 1020
+			1209: 85 c0                 test %eax,%eax
+			120b: 0f 84 ef fd ff ff     je   1000
+			1211: 83 c4 18              add  $0x18,%esp
+			1214: 5b                    pop  %ebx
+			1215: c3                    ret`}.Image(t)
+	expect(t, New(nil), img, exact, map[uint64]string{
+		0x1000: "CFA=esp+32 RA=[CFA-4]",
+		0x1005: "CFA=esp+36 RA=[CFA-4] ebx=[CFA-8]",
+	})
 }
 
 // TestColdPartsInARow: GCC puts the parts of many functions side by side. What f throws from

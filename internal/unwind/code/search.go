@@ -167,6 +167,9 @@ func (s *search) fromEntries() {
 	if !s.settled() && !s.sound() && len(entries) > 0 {
 		s.fromGaps(entries[0], part, s.at.Site)
 	}
+	if !s.outermost && !slices.ContainsFunc(s.forward, func(c *candidate) bool { return c.sound || c.Flags&stackwalk.FromEntry != 0 || c.begins() }) {
+		s.fromPointedCold(entries)
+	}
 	if len(s.forward) == 0 && s.at.Exact {
 		s.fromStub()
 	}
