@@ -315,3 +315,32 @@ func TestTails(t *testing.T) {
 		t.Error("the analysis was forgotten")
 	}
 }
+
+// TestNoPadSavesRA: a function that saves the return address (400020) is no landing pad of the one before, though behind a call that
+// never comes back it reads s0, which other ways set: those by a jump table that was not read.
+func TestNoPadSavesRA(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 27bdffd0  addiu sp,sp,-48
+		400004: afbf002c  sw    ra,44(sp)
+		400008: 0320f809  jalr  t9
+		40000c: 00000000  nop
+		400010: 8fbf002c  lw    ra,44(sp)
+		400014: 03e00008  jr    ra
+		400018: 27bd0030  addiu sp,sp,48
+		400020: 27bdffe0  addiu sp,sp,-32
+		400024: afbf001c  sw    ra,28(sp)
+		400028: 0320f809  jalr  t9
+		40002c: 00000000  nop
+		400030: 02002021  move  a0,s0           also behind f, as a landing pad
+		400034: 8fbf001c  lw    ra,28(sp)
+		400038: 03e00008  jr    ra
+		40003c: 27bd0020  addiu sp,sp,32`})
+	owner := an.Function(at(0x400000))
+	if g := an.Function(at(0x400020)); !g.ReadsPreserved || g.IsLandingPadOf(owner) {
+		t.Errorf("reads s0: %t, is a landing pad: %t", g.ReadsPreserved, g.IsLandingPadOf(owner))
+	}
+	if !an.Function(at(0x400030)).IsLandingPadOf(owner) {
+		t.Error("400030 is no landing pad")
+	}
+}

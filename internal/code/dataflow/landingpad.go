@@ -30,10 +30,14 @@ func (p *landingPads) goesOn(e *explorer, at disasm.Addr) bool {
 //	misaligns          calls with SP where the function never has SP
 //	traps              is the trap that compilers put behind a call that never returns
 //
-// The last four are no evidence where some path returns with SP and the return address as on entry (Balanced).
+// The last four are no evidence where some path returns with SP and the return address as on entry (Balanced). Nothing is where the
+// code begins with room for a frame and saves the return address that it was entered with, as functions alone do: behind a call that
+// never returns, code of libgphobos' functions for MIPS64 reads what was set on other ways, by jump tables that were not read.
 func (f *Function) IsLandingPadOf(owner *Function) bool {
 	resumes := f.Resumes && f.BehindCalls == "" // no code that another call has come back to
-	return f.ReadsPreserved || f.Contradicted() || f.LosesRA() || resumes || !f.Balanced && (clobbersPreserved(f) || joins(f, owner) || misaligns(f, owner) || traps(f))
+	unlike := f.ReadsPreserved || f.Contradicted() || f.LosesRA() || resumes
+	unlike = unlike || !f.Balanced && (clobbersPreserved(f) || joins(f, owner) || misaligns(f, owner) || traps(f))
+	return unlike && !(f.SavesRA && f.an.makesRoom(f.Entry))
 }
 
 // misaligns tells whether the code calls only with SP a multiple of 16 below SP at its beginning, while the
