@@ -25,6 +25,8 @@ type Effect struct {
 	Pops int64
 	// Guess: no return was found, so that what the call pops is not known.
 	Guess bool
+	// Unsaid: nor does the caller tell what was popped, which sets SP to what another register holds.
+	Unsaid bool
 	// PC is the register into which the callee copies the return address, for callees that do
 	// nothing else (i386's PC thunks); cpu.NoReg for all others.
 	PC cpu.Reg

@@ -20,7 +20,9 @@ func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 		e = f.Of(to)
 	}
 	if e = f.takenBackAt(e, site.Next); f.pops && e.Guess && e.Pops == 0 {
-		e.Pops = arguments{f.code, site}.notTakenBack()
+		a := arguments{f.code, site}
+		behind := a.follow()
+		e.Pops, e.Unsaid = a.notTakenBack(&behind), behind.resets
 	}
 	return e
 }
@@ -55,14 +57,13 @@ type arguments struct {
 // Callers also leave words for the next call, as bc leaves two, or all of them: astyle calls substr, which pops a
 // word, behind 16 bytes, puts 20 more for compare, and takes 32 back. At the next call SP is aligned again, which
 // tells whether the word was popped.
-func (a arguments) notTakenBack() int64 {
+func (a arguments) notTakenBack(behind *afterwards) int64 {
 	word := int64(a.code.Arch.AddrSize)
 	put, pushed := a.put()
 	aligned, framed := put > 0 && put%alignment == 0, a.Depth > 0 && a.Depth%alignment == 0
 	if !aligned && a.Depth <= 0 {
 		return 0
 	}
-	behind := a.follow()
 	if a.Depth > 0 && behind.returns && a.Depth-behind.all == 2*word { // the return address, and what was popped
 		return word
 	}
@@ -75,7 +76,7 @@ func (a arguments) notTakenBack() int64 {
 	if behind.fits(a.Depth-word, false) && !behind.fits(a.Depth, false) {
 		return word
 	}
-	if back, ok := a.takenBack(); ok && back%alignment == alignment-word && back > pushed && a.Depth-back > mostSaved*word {
+	if behind.block%alignment == alignment-word && (behind.block > pushed || put == pushed) && a.Depth-behind.block > mostSaved*word {
 		return word
 	}
 	return 0
@@ -115,79 +116,69 @@ func (a arguments) put() (put, pushed int64) {
 	return put, pushed
 }
 
-// afterwards is how many bytes the code behind a call takes back: at most, before the next call, and in all, to where control
-// leaves the code or as far as maxArguments. known: SP was nowhere set to something else. returns: it leaves by a return, behind no
-// call.
+// afterwards is how many bytes the code behind a call takes back: at most, before the next call, up to the first branch or call that
+// it comes to with some of them taken back and nothing put there since, and in all, to where control leaves the code or as far as
+// maxArguments. returns: it leaves by a return, behind no call. resets: SP is set to what another register holds, before anything is
+// taken back or called. What follows is not counted. So GCC 14 calls functions that return structures (libssl's SSL_clear_options):
+//
+//	mov %esp,%edi; sub $4,%esp; push …; push …; push %edi; call ossl_quic_clear_options; …; mov %edi,%esp
 type afterwards struct {
-	most, toCall, all     int64
-	calls, known, returns bool
+	most, toCall, block, all int64
+	calls, returns, resets   bool
 }
 
 // follow follows the code behind a call. A call of a function that reads the PC may come while the frame is made.
 func (a arguments) follow() (w afterwards) {
-	w.known = true
 	a.behind(func(in *cpu.Insn, by int64, known bool) bool {
 		w.all += by
-		w.most, w.known = max(w.most, w.all), known
+		w.most = max(w.most, w.all)
+		if disasm.Transfers(in, a.code.Arch) && w.block == 0 && !w.calls && w.all == w.most {
+			w.block = w.all
+		}
 		if in.Op == cpu.OpCall && !w.calls && !disasm.CallReadsPC(a.code, in) {
 			w.calls, w.toCall = true, w.all
 		}
 		w.returns = in.Op == cpu.OpReturn && !w.calls
-		return known && (in.Op == cpu.OpCall || !disasm.Transfers(in, a.code.Arch))
+		w.resets = !known && !w.calls && w.all == 0
+		return known && (in.Op == cpu.OpCall || named(in) || !disasm.Transfers(in, a.code.Arch))
 	})
 	return w
 }
 
-// behind calls visit for the instructions behind a call, until visit returns false, and says whether all could be decoded. It goes
-// on behind branches, which SP passes unchanged, and where jumps lead.
-func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) (decoded bool) {
+// behind calls visit for the instructions behind a call, until visit returns false or one cannot be decoded. It goes on behind
+// branches, which SP passes unchanged, and where jumps lead.
+func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) {
 	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Next})
 	for pc, n := a.Next, 0; n < maxArguments; n++ {
 		in := cur.Next(pc)
 		if in == nil {
-			return false
+			return
 		}
-		jumps := in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0
-		if by, known := movesSP(in, a.code.Arch); !jumps && !visit(in, by, known) {
-			break
+		if by, known := movesSP(in, a.code.Arch); !visit(in, by, known) {
+			return
 		}
-		if pc += uint64(in.Len); jumps && in.Flags&cpu.FlagConditional == 0 {
+		if pc += uint64(in.Len); named(in) && in.Flags&cpu.FlagConditional == 0 {
 			pc = in.Target
 			cur.Seek(disasm.Addr{PC: pc})
 		}
 	}
-	return true
+}
+
+// named tells whether an instruction is a branch or a jump to a place that it names.
+func named(in *cpu.Insn) bool {
+	return in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0
 }
 
 // fits tells whether the code goes on as if so many bytes were left on the stack: no more is taken back, SP is
-// aligned at the next call, and where the block ends without one nothing is left, if all of them are arguments.
+// aligned at the next call, and where none is found nothing is left at the end of the block, if all of them are arguments: GCC
+// takes back what is pending before each branch (do_pending_stack_adjust).
 // Calls may pop some as well, or never return.
 func (w afterwards) fits(left int64, arguments bool) bool {
-	switch {
-	case !w.known || left < w.most:
-		return false
-	case w.calls:
-		return (left-w.toCall)%alignment == 0
+	if w.calls {
+		return left >= w.most && (left-w.toCall)%alignment == 0
 	}
-	return arguments && left == w.all
-}
-
-// takenBack is how many bytes the code behind a call frees at once; false where the code goes on to
-// push, or frees more.
-func (a arguments) takenBack() (back int64, ok bool) {
-	ok = true
-	decoded := a.behind(func(in *cpu.Insn, by int64, known bool) bool {
-		if ok = known && by >= 0 && (by == 0 || back == 0); !ok || disasm.Transfers(in, a.code.Arch) {
-			return false
-		}
-		back += by
-		return true
-	})
-	if !ok || !decoded {
-		return 0, false
-	}
-	return back, true
+	return arguments && left == w.block
 }
 
 // movesSP is how far an instruction that is no call or return moves SP.

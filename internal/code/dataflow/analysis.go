@@ -98,7 +98,11 @@ func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, t
 	}
 	size, bytes := an.probed(st, c.Next)
 	m.Exec(st, c.In, c.pc)
-	st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(effect.Pops), an.Arch)
+	sp := st.Get(an.Arch.SP).Plus(effect.Pops)
+	if effect.Unsaid {
+		sp = absint.Value{}
+	}
+	st.Set(an.Arch.SP, sp, an.Arch)
 	st.Set(size, bytes, an.Arch)
 }
 

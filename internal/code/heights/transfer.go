@@ -144,6 +144,9 @@ func (p *pass) call(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok 
 		}
 		return conditional, true
 	}
+	if effect.Unsaid {
+		return false, false
+	}
 	p.comeBack(&effect, waits)
 	if conditional {
 		return true, r.meet(&p.before)

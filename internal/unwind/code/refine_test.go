@@ -33,6 +33,29 @@ func TestReloadedRA(t *testing.T) {
 	}
 }
 
+// TestKeptSP: what another library's function pops is a guess. Where the caller keeps SP in a register around the call, the CFA follows
+// from that register until SP comes from there again: GCC 14 calls functions so that return structures.
+func TestKeptSP(t *testing.T) {
+	img := codetest.Program{CPU: "i386", Imports: map[uint64]string{0x804c000: "f"}, Listing: `
+		1000 <caller>:
+		1000: 57              push %edi
+		1001: 83 ec 18        sub  $0x18,%esp
+		1004: 89 e7           mov  %esp,%edi
+		1006: 83 ec 04        sub  $0x4,%esp
+		1009: 50              push %eax
+		100a: 50              push %eax
+		100b: 57              push %edi
+		100c: e8 1f 00 00 00  call 1030
+		1011: 8b 44 24 0c     mov  0xc(%esp),%eax
+		1015: 89 fc           mov  %edi,%esp
+		1017: 83 c4 18        add  $0x18,%esp
+		101a: 5f              pop  %edi
+		101b: c3              ret
+		1030: ff 25 00 c0 04 08  jmp *0x804c000`}.Image(t)
+	const kept = "CFA=edi+32 RA=[CFA-4] edi=[CFA-8]"
+	expect(t, New(nil), img, exact, map[uint64]string{0x1011: kept, 0x1015: kept, 0x1017: "CFA=esp+32 RA=[CFA-4] edi=[CFA-8]"})
+}
+
 // TestTableInLoop: what a case does to SP and RA holds in all cases, to which the next round of
 // the loop comes. So libgcc interprets call frame information, where DW_CFA_remember_state calls
 // alloca.
