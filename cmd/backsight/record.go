@@ -39,7 +39,8 @@ func newRecord(stdout, stderr io.Writer) *cobra.Command {
 		Short: "A profile of a running program",
 		Long: `Takes samples of a program while it runs, and of those that it starts: registers
 and a copy of the stack, unwound at once. On Linux; the kernel must allow it.
-Ends with the program, after --duration, or when interrupted.`,
+Ends with the program; after --duration, or when interrupted, the program
+goes on.`,
 		Example: `  backsight record -f flame -o profile.html -- make
   backsight record -p 1234 --duration 10s -f pprof -o profile.pb.gz
   backsight record -f data -o perf.data -- ./program`,
