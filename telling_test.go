@@ -123,7 +123,11 @@ func TestPortions(t *testing.T) {
 	defer files.Close()
 	env := &input.Env{Archs: CPUs(), Formats: Formats(), Files: files}
 	format, ctx := console.Format(consoles()...), t.Context()
-	for seed := range uint64(6) {
+	seeds := uint64(12)
+	if os.Getenv("BACKSIGHT_LONG") != "" {
+		seeds = 500
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 0))
 		var text strings.Builder
 		text.WriteString(oops) // of what machine the log is, its beginning tells

@@ -2,6 +2,7 @@ package kernellog
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/input"
@@ -24,6 +25,35 @@ func TestOthers(t *testing.T) {
 		env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{Archs: archs()})}
 		if _, err := console.Format(Reader(), another).Open(context.Background(), input.NewCapture("log", []byte(text)), env); err != nil {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestAway: of lines that a caller printed far apart, those behind are no part of the report in front, whether that has its last line or not.
+func TestAway(t *testing.T) {
+	const begin, goesOn = "[    1.000000][   T7] CPU: 0 PID: 7 Comm: sh Not tainted 6.1.0-6-amd64 #1\n[    1.000000][   T7] Call Trace:\n[    1.000000][   T7]  a+0x4/0x10\n",
+		"[    2.000000][   T7]  b+0x4/0x10\n"
+	const end, registers = "[    1.000000][   T7] ---[ end trace 0000000000000000 ]---\n", "[    2.000000][   T7] RIP: 0010:c+0x4/0x10\n[    2.000000][   T7] RSP: 0018:ffff8801afb4f3a0 EFLAGS: 00010246\n"
+	for _, c := range []struct {
+		what, first, second string
+		lines               int // of others, between
+		want                string
+	}{
+		{"a chain goes on", begin, goesOn, 200, "a b"},
+		{"too far away", begin, goesOn, 300, "a"},
+		{"registers behind the end, of the same report", begin + end, registers, 200, "a"},
+		{"registers of another", begin + end, registers, 300, "a | c"},
+	} {
+		var chains []string
+		for _, th := range snapshots(t, c.first+strings.Repeat("[    1.000000][   T9] eth0: link up\n", c.lines)+c.second)[0].Threads {
+			var names []string
+			for i := range th.Listed {
+				names = append(names, th.Listed[i].Symbol)
+			}
+			chains = append(chains, strings.Join(names, " "))
+		}
+		if got := strings.Join(chains, " | "); got != c.want {
+			t.Errorf("%s: %q, not %q", c.what, got, c.want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // says who printed a line, each has a report of its own.
 type scanner struct {
 	open    map[string]*record // by caller
-	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
+	ended   map[string]int     // the line behind a caller's report: x86 repeats registers there
 	records []*record          // in the order of their first lines
 	rests   []*record          // those that have nothing to walk, likewise
 	from    int                // the first line of the message that is read
@@ -29,7 +29,7 @@ const maxOpen = 4096
 
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
-	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool), begins: log.Begins()}
+	s := &scanner{open: make(map[string]*record), ended: make(map[string]int), begins: log.Begins()}
 	if before := partBefore(log); before != nil {
 		s.facts = before.facts
 	}
@@ -151,6 +151,7 @@ func (s *scanner) line(i int, l console.Line) {
 		s.loss = i
 		return
 	}
+	s.forget(i, l.Caller)
 	if s.traced(i, &l) {
 		return
 	}
@@ -168,7 +169,9 @@ func (s *scanner) line(i int, l console.Line) {
 			}
 			r.to = i + 1
 			delete(s.open, l.Caller)
-			s.ended[l.Caller] = walkable(r) // there are no more of them than reports
+			if walkable(r) {
+				s.ended[l.Caller] = r.to // there are no more of them than reports
+			}
 		}
 		return
 	}
@@ -209,6 +212,21 @@ func (s *scanner) line(i int, l console.Line) {
 	r.entry = false
 	if r.silent++; r.silent > maxSilence {
 		delete(s.open, l.Caller)
+	}
+}
+
+// maxAway is how many lines of whoever printed them may stand between two lines of a report. Of two reports of a caller that are farther
+// apart the first has ended, whether that says so or not.
+const maxAway = 256
+
+// forget closes what of a caller is so far away from line i.
+func (s *scanner) forget(i int, caller string) {
+	if r := s.open[caller]; r != nil && i > r.to+maxAway {
+		delete(s.open, caller)
+		s.under = nil
+	}
+	if i > s.ended[caller]+maxAway {
+		delete(s.ended, caller)
 	}
 }
 
@@ -295,7 +313,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	within := s.begins && len(s.records) == 0 && isEntry(l.Text)
 	switch {
 	case isTraceHeader(l.Text):
-	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
+	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] > 0 && !within:
 		return nil
 	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
 	case strings.Contains(l.Text, ":0x"), !hasRegisters(l.Text): // kernels write a space; microcontrollers print r0:0x00000000
