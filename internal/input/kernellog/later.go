@@ -27,7 +27,10 @@ func laterChain(records []*record, r *record) []target.Listed {
 	if !r.crash {
 		return interruptedChain(records, r, first, pc)
 	}
-	for _, later := range records[first:min(first+maxLater, len(records))] {
+	for _, later := range records[first:] {
+		if later.from > r.to+maxAway {
+			break
+		}
 		if later.pid != r.pid || later.comm != r.comm {
 			continue
 		}
@@ -67,6 +70,3 @@ func interruptedChain(records []*record, r *record, first int, pc *register) []t
 
 // maxFlags is how many lines of a report follow its registers that tell nothing here: Flags, Control.
 const maxFlags = 8
-
-// maxLater is how many reports behind a crash may be the panic's: other processors complain in between.
-const maxLater = 256

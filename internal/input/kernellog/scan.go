@@ -215,8 +215,8 @@ func (s *scanner) line(i int, l console.Line) {
 	}
 }
 
-// maxAway is how many lines of whoever printed them may stand between two lines of a report. Of two reports of a caller that are farther
-// apart the first has ended, whether that says so or not.
+// maxAway is how many lines of whoever printed them may stand between two lines of a report, or between a crash and its panic. Of two
+// reports of a caller that are farther apart the first has ended, whether that says so or not.
 const maxAway = 256
 
 // forget closes what of a caller is so far away from line i.
