@@ -109,7 +109,10 @@ func (s *scanner) registers(text string) bool {
 		return false
 	}
 	found := s.vocabulary.Line(nil, text)
-	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && !slices.Contains([]string{"GDB", "OpenHarmony", javaVM, "sanitizers"}, s.rec.maker) {
+	if len(found) == 0 || len(s.th.frames) > 0 && len(s.th.regs) == 0 && !slices.Contains([]string{"GDB", "OpenHarmony", javaVM, "sanitizers", "BSD"}, s.rec.maker) {
+		return false
+	}
+	if s.rec.maker == "BSD" && !strings.HasPrefix(text, found[0].Name) { // of what was interrupted: "--- trap 0x9, rip = 0xffffffff81163cf5, …"
 		return false
 	}
 	for _, v := range found {

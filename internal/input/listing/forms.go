@@ -144,6 +144,7 @@ var forms = [...]form{
 	{"Unreal", compile("0x%x %m!%f«(+%p)»« [%s:%l]»"), weak | within, "0"},
 	{winDbg, compile("%w %m!%f«+%p»« [%s @ %l]»« [%t]»"), weak, "0123456789abcdef"},
 	{winDbg, compile("%w %m+0x%o"), weak, "0123456789abcdef"},
+	{winDbg, compile("%w %m 0x%x"), weak | doubtful, "0123456789abcdef"},
 	{"Zig", compile("%s:%l: %x in %f (%m)"), within | each, "/" + letters},
 	{"Zig", compile("???:?:?: %x in %f (%m)"), within | each, "?"},
 	{"FRR", compile("%f+%p %x %w %m (mapped at %t)"), within, letters},

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,8 @@ type Frame struct {
 	File          string
 	Line          int
 	how           meaning
-	digits        int // of the address or the offset, as printed
+	digits        int    // of the address or the offset, as printed
+	stack         uint64 // where on the stack the frame is, as Windows' debuggers say
 }
 
 // Within tells whether the address lies within a call, and is not the one to which the call returns.
@@ -163,6 +165,7 @@ func (form *form) frame(v *found) Frame {
 		f.BuildID, _ = hex.DecodeString(id)
 	}
 	f.digits = max(len(v.text('x')), len(v.text('o')))
+	f.stack, _ = number(strings.Replace(v.text('w'), "`", "", 1))
 	line, _, _ := strings.Cut(v.text('l'), ":")
 	f.Line, _ = strconv.Atoi(line)
 	return f
@@ -228,16 +231,44 @@ func (f *Frame) plausible() bool {
 		return !strings.Contains(f.Module, "`") // Windows' debuggers
 	case "FRR": // behind the log's
 		f.Function = f.Function[strings.LastIndexByte(f.Function, ' ')+1:]
-	case winDbg: // behind addresses and arguments; in front of an instruction stand its bytes
-		first, _, _ := strings.Cut(f.Module, " ")
-		f.Module = f.Module[strings.LastIndexByte(f.Module, ' ')+1:]
-		return strings.HasPrefix(first, "(Inline") || strings.Contains(first, "`") || len(first) == 8 && run(first, isHex) == 8
+	case winDbg:
+		return f.stacked()
+	case "perf":
+		return run(f.Module, isHex) < len(f.Module) // "00ed6a68 7457 je toy!poke+0x71 (00ed6abe)" is an instruction, as Windows' debuggers print those
 	case "Java", "Julia":
 		return !strings.Contains(f.Function, " ") // "at 0x10915D: inner (toy.c:5)" is valgrind's
 	case "Rust", "Boost":
 		return f.Number < maxNumber
 	}
 	return true
+}
+
+// stacked reads what Windows' debuggers put between a frame's place on the stack and its module, and tells whether that is what they
+// put: the return address, or the frame's number in front of all, and arguments. In front of an instruction stand its bytes.
+//
+//	0a 0034e7f8 766319fc ntdll!f+0x15
+//	00000016`f1f7b508 00007ffa`3672ecd1     : 00000000`00000000 00000212`a36edc80 : toy!poke+0x2
+//	09 (Inline Function) --------`--------     toy!g+0x12
+func (f *Frame) stacked() bool {
+	words := strings.Fields(f.Module)
+	n := len(words)
+	if n == 0 {
+		return false
+	}
+	if f.Module = words[n-1]; f.Function != "" || f.HasOffset {
+		n--
+	} else { // an address in no module
+		f.Module = ""
+	}
+	if words[0] == "(Inline" {
+		return true
+	}
+	if f.stack < maxNumber {
+		f.Number = int(f.stack)
+		f.stack, _ = number(strings.Replace(words[0], "`", "", 1))
+	}
+	return f.stack != 0 && (strings.Contains(words[0], "`") || len(words[0]) == 8) &&
+		!slices.ContainsFunc(words[:n], func(word string) bool { return strings.Trim(word, "0123456789abcdef`:") != "" })
 }
 
 // number reads a hexadecimal number, with or without 0x.

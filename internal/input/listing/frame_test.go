@@ -129,7 +129,7 @@ func TestForms(t *testing.T) {
 		" 1  libc.so.6!__libc_start_main + 0xf3":                                                                "Breakpad 1 0x0 libc.so.6 __libc_start_main+243",
 		" 2  Google Chrome + 0x17614":                                                                           "Breakpad 2 0x0 Google Chrome+0x17614",
 		"00000016`f1f7b508 00007ffa`3672ecd1     : 00000000`00000000 00000212`a36edc80 : toy!poke+0x2":          "WinDbg -1 0x0 toy poke+2",
-		"01 00000016`f1f7b508 00007ffa`3672ecd1     toy!main+0x41 [C:\\toy.c @ 22] ":                            "WinDbg -1 0x0 toy main+65 C:\\toy.c:22",
+		"01 00000016`f1f7b508 00007ffa`3672ecd1     toy!main+0x41 [C:\\toy.c @ 22] ":                            "WinDbg 1 0x0 toy main+65 C:\\toy.c:22",
 		"00c4`a47fc1c0 00007ff7`1e6f0a4b : 000000c4`a47fc528 00007ff7`1dd5c9cf : js!F<JS::Value const>::g+0x6b": "WinDbg -1 0x0 js F<JS::Value const>::g+107",
 		"0|1|libxul.so|f(int, char)|hg:hg.mozilla.org/a:b/c.cpp:957a|7601|0x8":                                  "Breakpad 1 0x0 libxul.so f(int, char) hg:hg.mozilla.org/a:b/c.cpp:957a:7601",
 		"0|2|libc.so||||0x29d90":                                                                                "Breakpad 2 0x0 libc.so+0x29d90",

@@ -14,7 +14,7 @@ func (s *scanner) heading(i int, text string) bool {
 		s.title, s.titled = said, i+1
 	}
 	text = said
-	if s.module(i, text) || s.namedThread(i, text) || s.stopped(i, text) || s.thrown(i, text) {
+	if s.module(i, text) || s.namedThread(i, text) || s.stopped(i, text) || s.thrown(i, text) || s.cdbRegisters(i, text) {
 		return true
 	}
 	if s.rec == nil && isGoroutine(text) { // of a handler that went on, and printed its own words
@@ -36,7 +36,10 @@ func (s *scanner) heading(i int, text string) bool {
 				continue
 			}
 			s.open(i, h.maker)
+		} else {
+			s.begin(i, "")
 		}
+		s.th.crashed = s.th.crashed || h.how&crashed != 0
 		s.rec.maker, s.rec.last, s.titled = h.maker, i, 0
 		if h.how&why != 0 && s.rec.reason == "" {
 			s.rec.reason = text[max(0, strings.Index(text, strings.TrimPrefix(h.says, ": "))):]
@@ -57,6 +60,9 @@ func (s *scanner) listTitle(i int, text string) bool {
 	}
 	if strings.HasPrefix(text, "[KCrash Handler]") && s.th != nil { // KDE's GDB
 		s.th.crashed = true
+	}
+	if strings.HasPrefix(text, "end trace frame: ") { // OpenBSD's
+		s.title, s.titled = "", i+1
 	}
 	if (strings.HasSuffix(text, ":") || isThread(text)) && len(text) <= maxTitle {
 		s.title, s.titled = strings.TrimSuffix(text, ":"), i+1
@@ -190,6 +196,22 @@ func (s *scanner) stopped(i int, text string) bool {
 		s.rec.fault.read(why)
 	}
 	return true
+}
+
+// cdbRegisters begins the registers that Windows' debuggers print of where a thread stands. Its list follows, or that of another:
+//
+//	rax=0000000000000000 rbx=00000212a36edc80 rcx=ef24ab6f5aa40000
+//	rip=00007ffac0ac5a12 rsp=00000016f1f7b508 rbp=0000000000000004
+func (s *scanner) cdbRegisters(i int, text string) bool {
+	if !beginsWith(text, "eax=", "rax=") || run(text[len("eax="):], isHex) < 8 || s.rec != nil && s.rec.maker != winDbg {
+		return false
+	}
+	if s.rec == nil {
+		s.open(i, winDbg)
+	}
+	s.begin(i, "")
+	s.rec.last, s.th.to = i, i
+	return s.registers(text)
 }
 
 // leading is the decimal number at the beginning of s, −1 for none.

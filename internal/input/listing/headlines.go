@@ -21,6 +21,8 @@ const (
 	more
 	// alone: one that goes on may also begin a record.
 	alone
+	// crashed: the list that follows is of the thread that crashed.
+	crashed
 )
 
 // headlines by makers, the more specific first.
@@ -84,7 +86,7 @@ var headlines = [...]headline{
 	{winDbg, " - code c0", why},
 	{winDbg, "ChildEBP RetAddr", more | alone},
 	{winDbg, "Child-SP ", more | alone},
-	{winDbg, "STACK_TEXT:", start | more | alone},
+	{winDbg, "STACK_TEXT:", start | more | alone | crashed},
 	{"UCX", "] Caught signal ", why},
 	{"UCX", "==== backtrace (tid", start | more | alone},
 	{"Swift", "Program crashed: ", why},

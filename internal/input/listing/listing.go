@@ -10,6 +10,7 @@
 package listing
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -49,6 +50,9 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	p, ok := c.at[at]
 	if !ok {
 		return nil, at + 1
+	}
+	if p.th.again {
+		return nil, p.th.to + 1
 	}
 	return p.rec.report(ctx, p.th, log, env), p.th.to + 1
 }
@@ -140,6 +144,7 @@ func contentsOfRecords(records []*record) *contents {
 		if !r.isReport() {
 			continue
 		}
+		r.once()
 		for _, t := range r.threads {
 			if _, taken := c.at[t.from]; !taken && len(t.frames)+len(t.regs) > 0 {
 				c.at[t.from] = place{r, t}
@@ -172,6 +177,56 @@ func (r *record) isReport() bool {
 	return frames > 0 || (r.maker == "Android" && r.pid >= 0 || r.maker == "Linux") && registers > leastRegisters
 }
 
+// once finds the threads that debuggers show more than once: ddb at a panic, up to so many frames, and when it is asked to trace; Windows'
+// debuggers by k, kn, kb and !analyze, the registers apart from the list, at the top of whose stack they point.
+func (r *record) once() {
+	if r.maker != "BSD" && r.maker != winDbg {
+		return
+	}
+	for i, t := range r.threads {
+		for _, before := range r.threads[max(0, i-maxAgain):i] {
+			switch {
+			case before.again || t.again || before.title != t.title:
+			case slices.Equal(before.regs, t.regs) && len(t.frames) == 0, before.begins(t) && len(before.frames) >= len(t.frames), t.standsAt(before):
+				before.takes(t)
+			case before.begins(t), before.standsAt(t):
+				t.takes(before)
+			}
+		}
+	}
+}
+
+// takes takes what another thread says of the same one.
+func (t *thread) takes(other *thread) {
+	if other.again = true; len(t.regs) == 0 {
+		t.regs = other.regs
+	}
+	t.crashed = t.crashed || other.crashed
+}
+
+// maxAgain is how many threads lie between two that are the same.
+const maxAgain = 8
+
+// standsAt tells whether a thread of registers alone is at the top of a list: the stack or the frame pointer points to the place on the
+// stack that the first line says, or to the word beside, of a function that keeps no frame pointer.
+func (t *thread) standsAt(list *thread) bool {
+	const word = 4
+	return len(t.frames) == 0 && len(list.frames) > 0 && len(list.regs) == 0 && slices.ContainsFunc(t.regs, func(v regtext.Value) bool {
+		return v.Value+word-list.frames[0].stack <= 2*word && slices.Contains([]string{"rsp", "esp", "rbp", "ebp"}, v.Name)
+	})
+}
+
+// begins tells whether of two lists one is the beginning of the other, or both are of one place on the stack.
+func (t *thread) begins(other *thread) bool {
+	n := min(len(t.frames), len(other.frames))
+	if n == 0 || t.frames[0].stack != other.frames[0].stack {
+		return false
+	}
+	return t.frames[0].stack != 0 || slices.EqualFunc(t.frames[:n], other.frames[:n], func(a, b Frame) bool {
+		return a.Function == b.Function && a.FuncOffset == b.FuncOffset && a.Addr == b.Addr && a.Offset == b.Offset && a.Module == b.Module
+	})
+}
+
 // leastRegisters is how many registers make a report of a thread without a list.
 const leastRegisters = 4
 
@@ -195,13 +250,17 @@ func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *i
 }
 
 // crashed is the thread that a record is about: the one that the debugger names, else the first.
-func (r *record) crashed() *thread {
+func (r *record) crashed() (first *thread) {
 	for _, t := range r.threads {
+		if t.again {
+			continue
+		}
+		first = cmp.Or(first, t)
 		if t.crashed || r.current != "" && strings.HasPrefix(t.title, r.current) {
 			return t
 		}
 	}
-	return r.threads[0]
+	return first
 }
 
 // titleOf says whose list a thread is.

@@ -35,6 +35,7 @@ type thread struct {
 	dumps    []dump
 	id       int
 	crashed  bool // a line of the list says so
+	again    bool // another thread has what this one says
 }
 
 // dump is memory from an address on.

@@ -13,7 +13,7 @@ import (
 func signs(*input.Env) console.Signs {
 	all := phrases.Texts(append(says(),
 		", tid: ", " sp ", " sp:", "sending SIGSEGV", "]: unhandled ", "unexpected fatal ", "{{{", "goroutine ", "#012", "#011", // headings
-		"[0x", "(+", "@ ", "@\t", "[unknown]", "Binary", "lr: ", "lr:\t", // glibc, Wine, glog, perf, Python, macOS
+		"[0x", "(+", "@ ", "eax=", "rax=", "@\t", "[unknown]", "Binary", "lr: ", "lr:\t", // glibc, Wine, glog, perf, Python, macOS
 		") at ", ") at\t", "(mapped at ", "[Callstack]", // BSD, FRR, Unreal
 	)...)
 	type also = func([]byte, int) bool

@@ -51,6 +51,29 @@ load8() at netbsd:load8+0x51 sys/kern/asan.c:599
 `, `unknown fatal page fault in supervisor mode
   BSD: 0x0/load8 0x0/syscall
 `},
+		// ddb shows a list when the kernel panics, up to so many frames, and again when it is asked, and then the registers.
+		"OpenBSD": {`panic: pool_do_put: double pool_put: 0xffffff001692bd18
+db_enter() at db_enter+0xa
+panic() at panic+0x147
+end trace frame: 0xffff800020c2ac10, count: 0
+ddb{1}> trace
+db_enter() at db_enter+0xa
+panic() at panic+0x147
+exit1(ffff80000e3795c0) at exit1+0x226
+end of kernel
+end trace frame: 0x7f7ffffed7f0, count: -12
+ddb{1}> show registers
+rdi               0xffffffff81e13608    kprintf_mutex
+rbp               0xffff80000e379180
+rdx                              0xc
+rcx               0xffffffff81e919f8    rdrand_tmo
+r8                0xffff80000e379150
+r9                0x8080808080808080
+rip               0xffffffff816dce0a    db_enter+0xa
+rsp               0xffff80000e379180
+`, `x86_64 panic: pool_do_put: double pool_put: 0xffffff001692bd18
+  BSD: 0xffffffff816dce0a/db_enter 0x0/panic 0x0/exit1
+`},
 		"FreeBSD": {`Fatal trap 9: general protection fault while in kernel mode
 instruction pointer = 0x20:0xffffffff81163cf5
 panic: general protection fault
@@ -85,6 +108,14 @@ Loaded modules:
   Breakpad: Thread 1: 0x7ffff7918e0b=libc.so.6+0x118e0b
   Breakpad: Thread 2 (crashed) worker: 0x5555555540fc=toy+0x10fc/pack 0x555555554001=toy+0x1001
 `},
+		// The registers in front are of the list at the end, to the top of whose stack they point, those behind of the first; k shows one again.
+		"WinDbg, several commands": {"eax=00000000 ebx=0034e7ac ecx=6a24705d edx=0034d9d4 esi=00000002 edi=00000000\neip=77e9016d esp=0034e75c ebp=0034e7f8\n" +
+			"ntdll!Wait+0x15:\n77e9016d 83c404          add     esp,4\n0:000> .ecxr\neax=00000001 ebx=00000001 ecx=6a24705d edx=0034d9d4 esi=0925b3ec edi=0925b3d1\n" +
+			"eip=01814577 esp=0034ef5c ebp=00000010\n77e90174 8d542404        lea     edx,[toy!g+4]\n77e90176 7457            je      toy!poke+0x71 (00ed6abe)\n" +
+			"   ExceptionCode: c0000005 (Access violation)\nSTACK_TEXT:  \n0034ef5c 01823483 09061100 toy!poke+0x47\n0034ef60 01823484 09061100 0x1f6a167c\n0034ef64 00000000 0925b3ec toy!main+0x5\n" +
+			"00000000 00000000 toy!pool+0x0\n0:000> kn\n # ChildEBP RetAddr\n00 0034e7f8 766319fc ntdll!Wait+0x15\n01 0034e840 766341d8 kernel32!WaitEx+0x8e\n" +
+			"0:000> kb\nChildEBP RetAddr  Args to Child\n0034e7f8 766319fc 0034e7ac ntdll!Wait+0x15\n0034e840 766341d8 00000002 kernel32!WaitEx+0x8e\n",
+			"i386 ExceptionCode: c0000005 (Access violation)\n  WinDbg: 0x1814577/poke 0x1f6a167c 0x0/main\n  WinDbg: 0x77e9016d/Wait 0x0/WaitEx\n"},
 		"WinDbg": {"*                        Exception Analysis                                   *\n" +
 			"rax=00000016f1c07000 rbx=00000212a36edc80 rcx=ef24ab6f5aa40000\nrip=00007ffac0ac5a12 rsp=00000016f1f7b508 rbp=0000000000000004\n" +
 			"   ExceptionCode: c0000005 (Access violation)\nSTACK_TEXT:  \n" +
