@@ -129,7 +129,7 @@ func (s *Signs) In(line []byte) (whom uint8) {
 	for i, c := range line[1:] {
 		index = pairIndex(index, c)
 		n := s.lists[index]
-		if n == 0 || n&words != 0 && i > 0 && isWord(line[i-1]) {
+		if n == 0 || n&words != 0 && i > 0 && isAlphanumeric(line[i-1]) {
 			continue
 		}
 		behind := byte('\n')
@@ -148,7 +148,7 @@ func (l *list) at(line []byte, i int, known uint8) (whom uint8) {
 	for k := range l.signs {
 		p := &l.signs[k]
 		switch {
-		case p.For&^(known|whom) == 0, p.Word && i > 0 && isWord(line[i-1]):
+		case p.For&^(known|whom) == 0, p.Word && i > 0 && isAlphanumeric(line[i-1]):
 		case i < p.before || line[i-p.before] != p.Text[0] || !hasPrefix(line[i-p.before:], p.Text):
 		case p.Also == nil || p.Also(line, i-p.before):
 			whom |= p.For
@@ -160,6 +160,3 @@ func (l *list) at(line []byte, i int, known uint8) (whom uint8) {
 func hasPrefix(line []byte, text string) bool {
 	return len(line) >= len(text) && string(line[:len(text)]) == text
 }
-
-// isWord tells whether words have a byte.
-func isWord(c byte) bool { return c|0x20-'a' < 26 || c-'0' <= 9 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/internal/input/console"
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Bounds of a report in lines. maxGap is how many lines without a word of it may stand
@@ -37,7 +38,7 @@ func interesting(line string) bool {
 	run := 0
 	for i := range len(line) {
 		c := line[i]
-		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' {
+		if phrases.IsHex(c) {
 			if run++; run == 4 {
 				return true
 			}

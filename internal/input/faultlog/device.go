@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/firmware"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -124,9 +125,8 @@ func (o *own) takeFrame(text string, lists *lister) bool {
 	n, err := strconv.ParseUint(words[0], 10, 31)
 	f, ok := o.takePlace(words[1:])
 	if !ok {
-		var bad error
-		f.PC, bad = strconv.ParseUint(strings.TrimPrefix(words[1], "0x"), 16, 64)
-		ok = bad == nil && strings.HasPrefix(words[1], "0x")
+		f.PC, ok = phrases.Hex(words[1])
+		ok = ok && strings.HasPrefix(words[1], "0x")
 	}
 	if err != nil || !ok {
 		return false

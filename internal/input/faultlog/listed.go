@@ -116,8 +116,8 @@ func (l *lister) addr2line(line string) bool {
 	}
 	for i, word := range strings.Fields(line) {
 		// 1.4 and later give addresses of 8 digits, RvBacktrace 16.
-		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
-		if i == 0 || err != nil || len(word) < 8 {
+		v, ok := phrases.Hex(word)
+		if i == 0 || !ok || len(word) < 8 {
 			continue
 		}
 		l.add(target.Listed{PC: v, Searched: true})
@@ -129,8 +129,8 @@ func (l *lister) addr2line(line string) bool {
 func (l *lister) numbers(text string, exact bool) bool {
 	some := false
 	for word := range strings.FieldsSeq(text) {
-		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
-		if err != nil || len(word) < 8 {
+		v, ok := phrases.Hex(word)
+		if !ok || len(word) < 8 {
 			continue
 		}
 		l.add(target.Listed{PC: v, Exact: exact && !some})
@@ -185,7 +185,7 @@ func (l *lister) frame(line string) (f target.Listed, ok bool) {
 		return f, ok && !strings.HasPrefix(name, "UNWIND: ") // probe-rs could not go on
 	}
 	f.Symbol = strings.TrimSpace(rest)
-	return f, l.section && f.Symbol != "" && number[0] >= '0' && number[0] <= '9'
+	return f, l.section && f.Symbol != "" && phrases.IsDigit(number[0])
 }
 
 // endsInNumber tells whether the last word of s is a frame's number.
@@ -197,8 +197,7 @@ func endsInNumber(s string) bool {
 // firstHex reads the number at the start of s.
 func firstHex(s string) (uint64, bool) {
 	word, _, _ := strings.Cut(strings.TrimLeft(s, " "), " ")
-	v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
-	return v, err == nil
+	return phrases.Hex(word)
 }
 
 // crashed is the index of the chain of the thread that crashed: the one that has the PC, else the first.

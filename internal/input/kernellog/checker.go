@@ -2,6 +2,8 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Checkers of the kernel print stacks that they kept, of other moments and other tasks, in front of the
@@ -44,11 +46,11 @@ func keptHeading(text string) (h heading, ok bool) {
 	}
 	h.place(text)
 	if _, rest, ok := strings.Cut(text, " cpu="); ok {
-		h.cpu = leadingNumber(rest, h.cpu)
+		h.cpu = phrases.Leading(rest, h.cpu)
 	}
 	for _, before := range [...]string{" task ", " pid ", " pid="} {
 		if _, rest, ok := strings.Cut(text, before); ok && h.pid < 0 {
-			h.pid = leadingNumber(rest, h.pid)
+			h.pid = phrases.Leading(rest, h.pid)
 		}
 	}
 	return h, true

@@ -2,6 +2,8 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // code is what a report prints of the code around the PC: units of 1 (x86), 2 or 4 bytes, in
@@ -31,7 +33,7 @@ func parseCode(text string) (c code, ok bool) {
 		if c.size == 0 {
 			c.size = n / 2
 		}
-		v, _ := parseHex(inner)
+		v, _ := phrases.Hex(inner)
 		c.units = append(c.units, stackWord{v, n == 2*c.size})
 	}
 	return c, c.at >= 0

@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/internal/cpu/riscv"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -261,7 +262,7 @@ func checkMemory(t *testing.T, arch *cpu.Arch, th *target.Thread, want string) {
 	t.Helper()
 	for _, w := range strings.Fields(want) {
 		at, value, _ := strings.Cut(w, "=")
-		addr, _ := parseHex(at)
+		addr, _ := phrases.Hex(at)
 		v, ok := th.Memory.Uint(addr, min(arch.RegSize, 8))
 		if !ok || fmt.Sprintf("%x", v) != value {
 			t.Errorf("memory at %s is %x (known: %v), want %s", at, v, ok, value)

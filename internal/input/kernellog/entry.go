@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -231,7 +232,7 @@ func (t *trace) takePair(callee, caller string) bool {
 	first, module := cutWord(strings.Trim(callee, "()"))
 	first, _, _ = strings.Cut(first, "+0x")
 	module, rest = cutModule(module)
-	if v, hex := parseHex(first); hex && strings.HasPrefix(first, "0x") {
+	if v, hex := phrases.Hex(first); hex && strings.HasPrefix(first, "0x") {
 		first, entry, unnamed = "", v, true
 	}
 	if !unnamed && !isSymbol(first) || rest != "" || p.symbol == "" && !bracketed && !t.open {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -57,9 +58,9 @@ func (f *facts) holdsCode(name string, addr uint64) bool {
 // allocated reads "Register r4 information: 1-page vmalloc region starting at 0xbf002000 allocated at load_module+0xa90/0x21c8".
 func (f *facts) allocated(head, tail string) {
 	word, rest := cutWord(tail)
-	lo, ok := parseHex(word)
+	lo, ok := phrases.Hex(word)
 	_, pages, _ := cutLast(head, ' ')
-	n := leadingNumber(pages, 0)
+	n := phrases.Leading(pages, 0)
 	r := target.Range{Lo: lo, Hi: lo + uint64(n)*minPage}
 	if ok && n > 0 && n <= maxPages && strings.HasPrefix(rest, "allocated at load_module+") && len(f.loaded) < maxLoaded && !slices.Contains(f.loaded, r) {
 		f.loaded = append(f.loaded, r)
@@ -93,12 +94,12 @@ func (f *facts) take(text string) {
 		f.release, _ = cutWord(text[len("Linux version "):])
 	case strings.HasPrefix(text, "Kernel Offset: "): // 0x22000000 from 0xffffffff81000000, or disabled
 		word, rest := cutWord(text[len("Kernel Offset: "):])
-		if v, ok := parseHex(word); ok || word == "disabled" {
+		if v, ok := phrases.Hex(word); ok || word == "disabled" {
 			f.offset, f.hasOffset = v, true
 		}
 		if from, ok := strings.CutPrefix(rest, "from "); ok {
 			word, _ = cutWord(from)
-			f.linked, _ = parseHex(word)
+			f.linked, _ = phrases.Hex(word)
 		}
 	case strings.Contains(text, " Live 0x"):
 		f.live(text)
@@ -112,7 +113,7 @@ func (f *facts) live(text string) {
 	head, tail, _ := strings.Cut(text, " Live 0x")
 	words := strings.Fields(head)
 	addr, _ := cutWord(tail)
-	lo, ok := parseHex(addr)
+	lo, ok := phrases.Hex(addr)
 	if len(words) < 3 || !ok || lo == 0 {
 		return
 	}
@@ -126,7 +127,7 @@ func (f *facts) live(text string) {
 func (f *facts) section(text string) {
 	name, rest, ok := strings.Cut(text, "/sections/")
 	section, value, ok2 := strings.Cut(rest, ":")
-	addr, ok3 := parseHex(strings.TrimSpace(value))
+	addr, ok3 := phrases.Hex(strings.TrimSpace(value))
 	if !ok || !ok2 || !ok3 || addr == 0 {
 		return
 	}

@@ -3,12 +3,14 @@ package kernellog
 import (
 	"slices"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // savesRegisters tells whether a function is entered by an exception in the kernel and
 // saves all registers of what the exception interrupted.
 func savesRegisters(symbol string) bool {
-	return !strings.HasSuffix(symbol, "_handler") && beginsWith(symbol, "el1_sync", "el1_irq", "el1_fiq", "el1_error", "el1_da", "el1_ia", "el1_sp_pc", "el1_undef", "el1_dbg", "el1_inv", // arm64: entry.S
+	return !strings.HasSuffix(symbol, "_handler") && phrases.Begins(symbol, "el1_sync", "el1_irq", "el1_fiq", "el1_error", "el1_da", "el1_ia", "el1_sp_pc", "el1_undef", "el1_dbg", "el1_inv", // arm64: entry.S
 		"el1h_64_", "el1t_64_", "__bad_stack", // since Linux 5.12
 		"__irq_svc", "__dabt_svc", "__pabt_svc", "__und_svc", "__fiq_svc", // ARM: entry-armv.S
 		"handle_int", "handle_ri_int", "ret_from_irq", "ret_from_exception", "except_vec", "tlb_do_page_fault", "handle_adel", "handle_ades", // MIPS: genex.S
@@ -18,7 +20,7 @@ func savesRegisters(symbol string) bool {
 // isRoot tells whether a function is where kernel stacks begin: at the entry of system calls
 // and of exceptions of user space, or of a new thread.
 func isRoot(symbol string) bool {
-	return !strings.HasSuffix(symbol, "_handler") && beginsWith(symbol, "ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
+	return !strings.HasSuffix(symbol, "_handler") && phrases.Begins(symbol, "ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
 		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "el0_error_naked", "__primary_switched", "__secondary_switched", // arm64
 		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "work_pending", "work_resched", "no_work_pending", "ret_to_user", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
@@ -51,7 +53,7 @@ func isReturnedTo(symbol string) bool {
 // printsStacks tells whether a function is one by which kernels print stacks (lib/dump_stack.c). Where a chain ends there, lines
 // were lost.
 func printsStacks(symbol string) bool {
-	return symbol == "show_stack" || symbol == "dump_stack" || beginsWith(symbol, "dump_stack_lvl")
+	return symbol == "show_stack" || symbol == "dump_stack" || phrases.Begins(symbol, "dump_stack_lvl")
 }
 
 // printsWarnings tells whether a function is one that WARN calls (kernel/panic.c).

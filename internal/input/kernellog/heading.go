@@ -3,6 +3,8 @@ package kernellog
 import (
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // heading is what the first lines of a report tell: the report's kind, and the processor, task and
@@ -129,12 +131,12 @@ const maxWhy = 4
 func (h *heading) place(text string) {
 	for _, before := range [...]string{"CPU#", "for cpu ", "for CPU ", "on cpu ", "sysrq: CPU", "CPU: ", "CPU "} {
 		if _, rest, ok := strings.Cut(text, before); ok {
-			h.cpu = leadingNumber(rest, h.cpu)
+			h.cpu = phrases.Leading(rest, h.cpu)
 			break
 		}
 	}
 	if _, rest, ok := strings.Cut(text, " PID: "); ok {
-		h.pid = leadingNumber(rest, h.pid)
+		h.pid = phrases.Leading(rest, h.pid)
 		if _, rest, ok = strings.Cut(rest, " at "); ok {
 			h.raisedAt(rest)
 		}
@@ -148,12 +150,12 @@ func (h *heading) place(text string) {
 		h.at, _, _ = parsePlace(where)
 	}
 	if i := strings.LastIndexByte(text, '['); i >= 0 && strings.HasSuffix(text, "]") {
-		if comm, pid, ok := cutLast(text[i+1:len(text)-1], ':'); ok && leadingNumber(pid, -1) >= 0 {
-			h.comm, h.pid = comm, leadingNumber(pid, -1)
+		if comm, pid, ok := cutLast(text[i+1:len(text)-1], ':'); ok && phrases.Leading(pid, -1) >= 0 {
+			h.comm, h.pid = comm, phrases.Leading(pid, -1)
 		}
 	}
 	if _, rest, ok := strings.Cut(text, " by task "); ok && h.pid < 0 {
-		h.pid = leadingNumber(rest, h.pid)
+		h.pid = phrases.Leading(rest, h.pid)
 	}
 }
 
@@ -169,8 +171,8 @@ func (h *heading) raisedAt(where string) {
 // task reads "1: sh/95" behind "CPU#"; a name may have slashes, kworker/1:2.
 func (h *heading) task(who string) {
 	_, task, _ := strings.Cut(who, ": ")
-	if comm, pid, ok := cutLast(task, '/'); ok && leadingNumber(pid, -1) >= 0 {
-		h.comm, h.pid = comm, leadingNumber(pid, -1)
+	if comm, pid, ok := cutLast(task, '/'); ok && phrases.Leading(pid, -1) >= 0 {
+		h.comm, h.pid = comm, phrases.Leading(pid, -1)
 	}
 }
 
@@ -193,7 +195,7 @@ func faultIn(says string) (f fault) {
 				digits = rest[:i]
 			}
 			if n := digitsOf(strings.TrimPrefix(digits, "0x")); n == 8 || n == 16 {
-				f.addr, f.known = parseHex(digits)
+				f.addr, f.known = phrases.Hex(digits)
 				return f
 			}
 		}

@@ -2,6 +2,8 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // isLoss tells whether a message says that messages before it were lost. The console and the journal
@@ -21,7 +23,7 @@ func isLoss(text string) bool {
 //	00000000a91f745d: ffffffffc483ad99 (toy_remove+0x39/0x50 [toy])
 func isUnwinders(text string) bool {
 	rest, ok := strings.CutPrefix(text, "WARNING: ")
-	return ok && beginsWith(rest, "kernel stack ", "stack recursion ", "stack going in the wrong direction", "can't access registers", "can't dereference ",
+	return ok && phrases.Begins(rest, "kernel stack ", "stack recursion ", "stack going in the wrong direction", "can't access registers", "can't dereference ",
 		"unrecognized unwind ", "unknown unwind ", "unsupported unwind ", "missing R")
 }
 

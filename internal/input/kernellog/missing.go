@@ -3,6 +3,8 @@ package kernellog
 import (
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Consoles lose lines, and two processors print into each other's reports. What is missing cannot
@@ -41,7 +43,7 @@ func namesIn(row string) (names []string) {
 			continue
 		}
 		prefix := strings.TrimRight(first, "0123456789")
-		for i := leadingNumber(first[len(prefix):], 0); i <= leadingNumber(last, 0); i++ {
+		for i := phrases.Leading(first[len(prefix):], 0); i <= phrases.Leading(last, 0); i++ {
 			names = append(names, prefix+strconv.Itoa(i))
 		}
 	}

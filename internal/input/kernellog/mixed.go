@@ -2,6 +2,8 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // isMixed tells whether lines of another report stand in the record: registers have two values,
@@ -28,7 +30,7 @@ func isOfOtherFault(r *record) bool {
 	}
 	_, word, ok := strings.Cut(r.says, ", epc == ")
 	word, _, _ = strings.Cut(word, ",")
-	v, hex := parseHex(word)
+	v, hex := phrases.Hex(word)
 	pc := r.reg("epc")
 	return ok && hex && pc != nil && pc.known && len(word) == pc.digits && v != pc.value
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -45,7 +46,7 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 			}
 			return p, behind, true
 		}
-		switch v, is := parseHex(word); {
+		switch v, is := phrases.Hex(word); {
 		case p.hasAddr && is && strings.HasPrefix(word, "0x"):
 			p.module, after = cutModule(after)
 			return p, after, true
@@ -84,7 +85,7 @@ func (p *place) setSymbol(word string) bool {
 // setDecimal reads foo+32, as x86-64 prints symbols before Linux 2.6.18: <ffffffff80214c5b>{:toy:foo+32}.
 func (p *place) setDecimal(word string) bool {
 	name, offset, ok := strings.Cut(word, "+")
-	n := leadingNumber(offset, -1)
+	n := phrases.Leading(offset, -1)
 	if !ok || !isSymbol(name) || n < 0 {
 		return false
 	}
@@ -109,7 +110,7 @@ func cutBracketed(s string) (addr uint64, rest string, ok bool) {
 		return 0, s, false
 	}
 	if inner, after, ok := strings.Cut(strings.TrimPrefix(s, "<"), ">"); ok && s[0] == '<' && (digitsOf(inner) == 8 || digitsOf(inner) == 16) {
-		addr, _ = parseHex(inner)
+		addr, _ = phrases.Hex(inner)
 		if strings.HasPrefix(after, "{") || strings.HasPrefix(after, " ") {
 			return addr, strings.TrimLeft(after, " "), true
 		}
@@ -118,7 +119,7 @@ func cutBracketed(s string) (addr uint64, rest string, ok bool) {
 	if !ok || !strings.HasPrefix(inner, "[<") {
 		return 0, s, false
 	}
-	addr, ok = parseHex(inner[2:])
+	addr, ok = phrases.Hex(inner[2:])
 	if !ok {
 		return 0, s, false
 	}

@@ -3,6 +3,8 @@ package kernellog
 import (
 	"slices"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // processHeading reads who was running:
@@ -18,7 +20,7 @@ func processHeading(text string) (h heading, ok bool) {
 		if rest, ok = strings.CutPrefix(text, "CPU: "); !ok {
 			return h, false
 		}
-		h.cpu = leadingNumber(rest, -1)
+		h.cpu = phrases.Leading(rest, -1)
 		_, who, ok := strings.Cut(rest, "PID: ")
 		if !ok && h.cpu >= 0 && strings.Contains(rest, "ainted") && strings.HasSuffix(rest, ")") {
 			_, kernel, _ := cutLast(rest, '(')
@@ -30,7 +32,7 @@ func processHeading(text string) (h heading, ok bool) {
 		}
 	}
 	h.process = true
-	h.pid = leadingNumber(rest, -1)
+	h.pid = phrases.Leading(rest, -1)
 	_, comm, ok := strings.Cut(rest, "omm: ") // Comm, comm
 	if !ok && old {
 		return h, false
@@ -57,7 +59,7 @@ func processIn(text string) (comm string, pid int, ok bool) {
 		return "", 0, false
 	}
 	comm, rest, ok = strings.Cut(rest, " (pid: ")
-	pid = leadingNumber(rest, -1)
+	pid = phrases.Leading(rest, -1)
 	return comm, pid, ok && pid >= 0
 }
 
@@ -96,7 +98,7 @@ type kernelVersion [3]int
 // releaseOf is the number of 2.6.18-194.el5, 0.0.0 of what has none.
 func releaseOf(name string) (v kernelVersion) {
 	for i, s := range strings.SplitN(name, ".", len(v)) {
-		v[i] = leadingNumber(s, 0)
+		v[i] = phrases.Leading(s, 0)
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -91,7 +92,7 @@ func (r *register) parse(s string) (rest string, ok bool) {
 			s = after
 		}
 	} else if word, after := cutWord(s); digitsOf(word) == 8 || digitsOf(word) == 16 {
-		r.value, _ = parseHex(word)
+		r.value, _ = phrases.Hex(word)
 		r.known, r.digits, s = true, len(word), after
 	}
 	if at, after, is := parsePlace(s); is && (at.symbol != "" || !r.known) {
@@ -141,7 +142,7 @@ func cutSelector(s string) (selector uint64, rest string, ok bool) {
 	if len(s) <= size || s[size] != ':' || digitsOf(s[:size]) != size {
 		return 0, s, false
 	}
-	selector, _ = parseHex(s[:size])
+	selector, _ = phrases.Hex(s[:size])
 	return selector, s[size+1:], true
 }
 
@@ -176,7 +177,7 @@ func namesPC(text string) bool {
 func isUserStack(text string) bool {
 	_, ss, ok := strings.Cut(text, " SS: ")
 	ss, _ = cutWord(ss)
-	v, hex := parseHex(ss)
+	v, hex := phrases.Hex(ss)
 	return ok && hex && len(ss) == 4 && v&3 == 3
 }
 
@@ -193,7 +194,7 @@ func isOfFirmware(text string) bool {
 	case "EPC", "RA", "SP", "GP", "TP", "PC", "LR":
 		return true
 	}
-	if !ok || len(name) < 2 || len(name) > 3 || leadingNumber(name[1:], -1) < 0 {
+	if !ok || len(name) < 2 || len(name) > 3 || phrases.Leading(name[1:], -1) < 0 {
 		return false
 	}
 	capital := strings.IndexByte("TSA", name[0]) >= 0 || name[0] == 'R' && len(name) == 2
@@ -219,7 +220,7 @@ func numbered(name, values string) (regs []register) {
 			n += 2
 		}
 		if d := digitsOf(word); n < 32 && (d == 8 || d == 16) {
-			v, _ := parseHex(word)
+			v, _ := phrases.Hex(word)
 			regs = append(regs, register{name: "$" + strconv.Itoa(n), value: v, known: true, digits: d})
 		}
 	}

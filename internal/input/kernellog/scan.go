@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // scanner cuts a log into reports. Lines of several CPUs may be mixed; where the kernel
@@ -347,7 +348,7 @@ func mayHaveValues(text string) bool {
 	digits := 0
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f':
+		case phrases.IsHex(c):
 			if digits++; digits == 8 {
 				return true
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -57,7 +58,7 @@ func (s *stack) take(text string) bool {
 	for _, head := range [...]string{"Stack: (0x", "Exception stack(0x"} {
 		if rest, ok := strings.CutPrefix(text, head); ok {
 			lo, _, _ := strings.Cut(rest, " ")
-			base, ok := parseHex(strings.TrimRight(lo, ")"))
+			base, ok := phrases.Hex(strings.TrimRight(lo, ")"))
 			s.twice = s.twice || ok && head[0] == 'S' && s.sp != 0
 			if s.open = ok; ok {
 				s.base = base
@@ -102,7 +103,7 @@ func (s *stack) run(text string) bool {
 	words := make([]stackWord, 0, len(fields))
 	good := 0
 	for _, f := range fields {
-		v, ok := parseHex(f)
+		v, ok := phrases.Hex(f)
 		ok = ok && (len(f) == 8 || len(f) == 16)
 		if words = append(words, stackWord{v, ok}); ok {
 			good++
@@ -182,7 +183,7 @@ func (s *stack) addressed(text string) bool {
 	}
 	for digits, at := 2*line.size, len("1da0: "); at < len(text) && len(line.words) < lineBytes/line.size; at += digits + 1 {
 		field := text[at:min(at+digits, len(text))]
-		v, ok := parseHex(field)
+		v, ok := phrases.Hex(field)
 		line.words = append(line.words, stackWord{v, ok && len(field) == digits})
 	}
 	s.lines = append(s.lines, line)

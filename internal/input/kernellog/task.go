@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
@@ -25,7 +27,7 @@ func taskHeading(text string) (h heading, ok bool) {
 		h.says = "state " + state
 	}
 	if _, pid, ok := strings.Cut(rest, " pid:"); ok {
-		h.pid = leadingNumber(strings.TrimLeft(pid, " "), -1) // right-aligned in Linux 5.15
+		h.pid = phrases.Leading(strings.TrimLeft(pid, " "), -1) // right-aligned in Linux 5.15
 	}
 	return h, true
 }
@@ -67,7 +69,7 @@ func oldTaskHeading(text string) (h heading, ok bool) {
 			continue
 		}
 		at := i - numbers
-		h.pid = leadingNumber(words[at+1], -1)
+		h.pid = phrases.Leading(words[at+1], -1)
 		if !isDecimal(words[at:i]) {
 			break
 		}
@@ -113,7 +115,7 @@ func hungHeading(text string) (h heading, ok bool) {
 		return h, false
 	}
 	comm, pid, _ := cutLast(name, ':')
-	h.what, h.says, h.comm, h.pid = "hung task", text, comm, leadingNumber(pid, -1)
+	h.what, h.says, h.comm, h.pid = "hung task", text, comm, phrases.Leading(pid, -1)
 	return h, true
 }
 

@@ -3,6 +3,8 @@ package kernellog
 import (
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // cutWord takes what stands before the first space off.
@@ -20,31 +22,12 @@ func cutLast(s string, sep byte) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// leadingNumber reads the decimal number that s begins with, else it returns none.
-func leadingNumber(s string, none int) int {
-	end := 0
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
-	}
-	if n, err := strconv.Atoi(s[:end]); err == nil {
-		return n
-	}
-	return none
-}
-
-// parseHex reads hexadecimal digits, with or without 0x.
-func parseHex(s string) (uint64, bool) {
-	v, err := strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64)
-	return v, err == nil
-}
-
 func hexOf(v uint64) string { return strconv.FormatUint(v, 16) }
 
 // digitsOf is the number of hexadecimal digits that s is; 0 where it is something else.
 func digitsOf(s string) int {
 	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+		if !phrases.IsHex(s[i]) {
 			return 0
 		}
 	}
@@ -65,7 +48,7 @@ func isDecimal(words []string) bool {
 func isSymbol(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_.$@", c) >= 0 {
+		if phrases.IsWord(c) || strings.IndexByte(".$@", c) >= 0 {
 			continue
 		}
 		return false
@@ -83,14 +66,4 @@ func cutModule(s string) (name, rest string) {
 	name, _, _ = strings.Cut(inner[1:], " ")
 	name, _, _ = strings.Cut(name, "@")
 	return name, strings.TrimLeft(after, " ")
-}
-
-// beginsWith tells whether s begins with one of prefixes.
-func beginsWith(s string, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -78,7 +79,7 @@ func isTraceHeader(text string) bool {
 	if rest, ok := strings.CutPrefix(text, "Backtrace:"); ok && strings.HasPrefix(strings.TrimLeft(rest, " "), "0x") {
 		return false
 	}
-	return beginsWith(text, "Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):")
+	return phrases.Begins(text, "Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):")
 }
 
 // add appends an entry.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // tracers print chains that are no report of a crash: the deepest stack so far (kernel/trace/trace_stack.c), where an event
@@ -59,7 +60,7 @@ func tracerEntry(text string) (entry string, number int) {
 		depth, rest := cutWord(strings.TrimLeft(rest, " "))
 		size, rest := cutWord(strings.TrimLeft(rest, " "))
 		if isDecimal([]string{depth, size}) {
-			return strings.TrimSpace(rest), leadingNumber(number, -1)
+			return strings.TrimSpace(rest), phrases.Leading(number, -1)
 		}
 	}
 	return text, -1
@@ -113,5 +114,5 @@ func (r *record) takeNumbered(text string, number int) bool {
 // processOf is the process whose file a message names, as "==> /proc/101/stack <==", −1 for none.
 func processOf(text string) int {
 	_, rest, _ := strings.Cut(text, "/proc/")
-	return leadingNumber(rest, -1)
+	return phrases.Leading(rest, -1)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Mail breaks lines at spaces, before the word that does not fit into some 72 columns. What a message lacks at its end tells
@@ -338,7 +339,7 @@ func isRestOfHeading(before, last, text string) bool {
 			return false
 		}
 	}
-	_, hex := parseHex(address)
+	_, hex := phrases.Hex(address)
 	return hex && (strings.Contains(before, "nable to handle ") || strings.Contains(before, " NULL pointer "))
 }
 

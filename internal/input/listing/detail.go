@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -46,13 +47,13 @@ func (f *fault) read(text string) {
 			if d, ok := strings.CutPrefix(rest, "-"); ok {
 				sign, digits = -1, d
 			}
-			f.code = sign * max(0, leading(strings.TrimPrefix(digits, "0x")))
+			f.code = sign * max(0, phrases.Leading(strings.TrimPrefix(digits, "0x"), -1))
 		}
 	}
 	for _, before := range addresses {
 		if _, rest, ok := strings.Cut(text, before); ok && !f.known {
 			n := span('x', rest)
-			f.addr, f.known = number(rest[:n])
+			f.addr, f.known = phrases.Hex(rest[:n])
 		}
 	}
 	if _, cause, ok := strings.Cut(text, " probably caused by "); ok {
@@ -105,7 +106,7 @@ func (r *record) target() *target.Fault {
 
 // registers reads registers; those that were printed first count.
 func (s *scanner) registers(text string) bool {
-	if s.th == nil || len(s.th.regs) > maxRegisters || beginsWith(strings.TrimSpace(text), "Build", "OS", "Kernel", "time:", "uid", "Timestamp") {
+	if s.th == nil || len(s.th.regs) > maxRegisters || phrases.Begins(strings.TrimSpace(text), "Build", "OS", "Kernel", "time:", "uid", "Timestamp") {
 		return false
 	}
 	found := s.vocabulary.Line(nil, text)
@@ -149,18 +150,18 @@ func rowOf(text string) (r regtext.Row, ok bool) {
 	}
 	first, rest, ok := strings.Cut(text, " ")
 	first = strings.TrimSuffix(strings.TrimPrefix(first, "0x"), ":")
-	if !ok || len(first) != 8 && len(first) != 16 || run(first, isHex) != len(first) {
+	if !ok || len(first) != 8 && len(first) != 16 || run(first, phrases.IsHex) != len(first) {
 		return r, false
 	}
-	r.Addr, _ = number(first)
+	r.Addr, _ = phrases.Hex(first)
 	for len(r.Words) < maxWords {
 		rest = strings.TrimLeft(rest, " ")
 		word, behind, _ := strings.Cut(rest, " ")
-		if len(word) != 8 && len(word) != 16 || r.Size != 0 && len(word) != 2*r.Size || run(word, isHex) != len(word) {
+		if len(word) != 8 && len(word) != 16 || r.Size != 0 && len(word) != 2*r.Size || run(word, phrases.IsHex) != len(word) {
 			break
 		}
 		r.Size = len(word) / 2
-		v, _ := number(word)
+		v, _ := phrases.Hex(word)
 		r.Words, rest = append(r.Words, v), behind
 	}
 	return r, len(r.Words) > 0
@@ -219,7 +220,7 @@ func (s *scanner) place(text string) bool {
 		return false
 	}
 	line, _, _ := strings.Cut(f.text('l'), ":")
-	last.File, last.Line = f.text('s'), max(0, leading(line))
+	last.File, last.Line = f.text('s'), max(0, phrases.Leading(line, -1))
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/memo"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Frame is what a line says of a frame. What it does not say is "", 0, or −1.
@@ -53,7 +54,7 @@ func Parse(line string) (f Frame, ok bool) {
 		return f, true
 	}
 	for i := 1; i+1 < len(line); i++ { // behind what a log puts before a line
-		if line[i] == '#' && isDecimal(line[i+1]) && (line[i-1] == ' ' || line[i-1] == '\t') {
+		if line[i] == '#' && phrases.IsDigit(line[i+1]) && (line[i-1] == ' ' || line[i-1] == '\t') {
 			if behind, ok := parseAt(line[i:]); ok {
 				return behind, true
 			}
@@ -80,17 +81,17 @@ func numbered(line string) (number int, text string) {
 	if word == "" { // [ 0]
 		word, behind, ok = strings.Cut(strings.TrimLeft(behind, " "), " ")
 	}
-	n := run(word, isDecimal)
+	n := run(word, phrases.IsDigit)
 	if mark := word[n:]; !ok || n == 0 || mark != "]" && mark != ":" {
 		return -1, line
 	}
-	return leading(word), strings.TrimLeft(behind, " ")
+	return phrases.Leading(word, -1), strings.TrimLeft(behind, " ")
 }
 
 // withoutProcess is a line behind the process that valgrind and sanitizers print: "==1234==    at 0x109151: inner".
 func withoutProcess(line string) string {
 	if rest, ok := strings.CutPrefix(line, "=="); ok {
-		if n := run(rest, isDecimal); n > 0 && strings.HasPrefix(rest[n:], "==") {
+		if n := run(rest, phrases.IsDigit); n > 0 && strings.HasPrefix(rest[n:], "==") {
 			return strings.TrimLeft(rest[n+2:], " \t")
 		}
 	}
@@ -153,9 +154,9 @@ func (form *form) frame(v *found) Frame {
 	if n, err := strconv.ParseUint(v.text('n'), 10, 31); err == nil {
 		f.Number = int(n)
 	}
-	f.Addr, _ = number(v.text('x'))
-	f.Offset, f.HasOffset = number(v.text('o'))
-	f.FileOffset, _ = number(v.text('i'))
+	f.Addr, _ = phrases.Hex(v.text('x'))
+	f.Offset, f.HasOffset = phrases.Hex(v.text('o'))
+	f.FileOffset, _ = phrases.Hex(v.text('i'))
 	f.FuncOffset, f.HasFuncOffset = functionOffset(v.text('p'))
 	f.Function, f.Module, f.File = withoutValues(known(v.text('f'))), known(v.text('m')), known(v.text('s'))
 	if f.Module == "" && form.meaning&relative != 0 {
@@ -165,7 +166,7 @@ func (form *form) frame(v *found) Frame {
 		f.BuildID, _ = hex.DecodeString(id)
 	}
 	f.digits = max(len(v.text('x')), len(v.text('o')))
-	f.stack, _ = number(strings.Replace(v.text('w'), "`", "", 1))
+	f.stack, _ = phrases.Hex(strings.Replace(v.text('w'), "`", "", 1))
 	line, _, _ := strings.Cut(v.text('l'), ":")
 	f.Line, _ = strconv.Atoi(line)
 	return f
@@ -195,13 +196,11 @@ func withoutValues(name string) string {
 			return name
 		}
 		at += next
-		if n := run(name[at+1:], isWord); n > 0 && strings.HasPrefix(name[at+1+n:], "=") {
+		if n := run(name[at+1:], phrases.IsWord); n > 0 && strings.HasPrefix(name[at+1+n:], "=") {
 			return name[:at]
 		}
 	}
 }
-
-func isWord(c byte) bool { return c == '_' || isDecimal(c) || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // maxNumber bounds the number of a frame where a line that begins with a number could be a sentence.
 const maxNumber = 1 << 12
@@ -234,7 +233,7 @@ func (f *Frame) plausible() bool {
 	case winDbg:
 		return f.stacked()
 	case "perf":
-		return run(f.Module, isHex) < len(f.Module) // "00ed6a68 7457 je toy!poke+0x71 (00ed6abe)" is an instruction, as Windows' debuggers print those
+		return run(f.Module, phrases.IsHex) < len(f.Module) // "00ed6a68 7457 je toy!poke+0x71 (00ed6abe)" is an instruction, as Windows' debuggers print those
 	case "Java", "Julia":
 		return !strings.Contains(f.Function, " ") // "at 0x10915D: inner (toy.c:5)" is valgrind's
 	case "Rust", "Boost":
@@ -265,17 +264,10 @@ func (f *Frame) stacked() bool {
 	}
 	if f.stack < maxNumber {
 		f.Number = int(f.stack)
-		f.stack, _ = number(strings.Replace(words[0], "`", "", 1))
+		f.stack, _ = phrases.Hex(strings.Replace(words[0], "`", "", 1))
 	}
 	return f.stack != 0 && (strings.Contains(words[0], "`") || len(words[0]) == 8) &&
 		!slices.ContainsFunc(words[:n], func(word string) bool { return strings.Trim(word, "0123456789abcdef`:") != "" })
-}
-
-// number reads a hexadecimal number, with or without 0x.
-func number(s string) (uint64, bool) {
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")
-	v, err := strconv.ParseUint(s, 16, 64)
-	return v, err == nil
 }
 
 // functionOffset reads an offset in a function: hexadecimal behind 0x, else decimal.

@@ -2,9 +2,10 @@ package listing
 
 import (
 	"encoding/hex"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // heading reads a line that begins a record or a list, or says more of one.
@@ -56,7 +57,7 @@ func (s *scanner) heading(i int, text string) bool {
 // listTitle keeps a line that says which list follows, and tells whether a list of the record begins.
 func (s *scanner) listTitle(i int, text string) bool {
 	if number, ok := strings.CutPrefix(text, "[Current thread is "); ok && s.rec != nil { // GDB
-		s.rec.current = "Thread " + number[:run(number, isDecimal)] + " "
+		s.rec.current = "Thread " + number[:run(number, phrases.IsDigit)] + " "
 	}
 	if strings.HasPrefix(text, "[KCrash Handler]") && s.th != nil { // KDE's GDB
 		s.th.crashed = true
@@ -81,7 +82,7 @@ const maxTitle = 160
 // isThread tells whether a line says that the stack of a thread follows.
 func isThread(text string) bool {
 	number, ok := strings.CutPrefix(text, "Thread ")
-	return ok && leading(number) >= 0 || beginsWith(text, "goroutine ", "Stack trace of thread ", "Threads[", "Crashed Thread Info:",
+	return ok && phrases.Leading(number, -1) >= 0 || phrases.Begins(text, "goroutine ", "Stack trace of thread ", "Threads[", "Crashed Thread Info:",
 		"Read at ", "Write at ", "Previous read at ", "Previous write at ", "Goroutine ") || strings.HasSuffix(text, " here:")
 }
 
@@ -112,10 +113,10 @@ func (s *scanner) process(i int, text string) bool {
 	if at < 0 || !ok || at > 0 && text[at-1] != ' ' {
 		return false
 	}
-	n := leading(strings.TrimPrefix(pid, "pid: "))
+	n := phrases.Leading(strings.TrimPrefix(pid, "pid: "), -1)
 	who, command, has := strings.Cut(tid, ">>>")
 	number, name, _ := strings.Cut(who, ", name: ")
-	if n < 0 || leading(number) < 0 || !has && name == "" {
+	if n < 0 || phrases.Leading(number, -1) < 0 || !has && name == "" {
 		return false
 	}
 	if s.rec == nil || s.rec.maker != "Android" || s.rec.pid >= 0 && s.rec.pid != n {
@@ -126,7 +127,7 @@ func (s *scanner) process(i int, text string) bool {
 	if command = strings.TrimSpace(command); command != "" {
 		s.rec.command = command
 	}
-	title := "tid " + strconv.Itoa(leading(number))
+	title := "tid " + strconv.Itoa(phrases.Leading(number, -1))
 	if name = strings.TrimSpace(name); name != "" {
 		title += " " + name
 	}
@@ -144,13 +145,13 @@ func (s *scanner) namedThread(i int, text string) bool {
 		return false
 	}
 	var title string
-	if tid, name, ok := strings.Cut(strings.TrimPrefix(text, "Tid:"), ", Name:"); ok && strings.HasPrefix(text, "Tid:") && leading(tid) >= 0 {
-		title = "tid " + strconv.Itoa(leading(tid)) + " " + name
+	if tid, name, ok := strings.Cut(strings.TrimPrefix(text, "Tid:"), ", Name:"); ok && strings.HasPrefix(text, "Tid:") && phrases.Leading(tid, -1) >= 0 {
+		title = "tid " + strconv.Itoa(phrases.Leading(tid, -1)) + " " + name
 	}
 	if rest, ok := strings.CutPrefix(text, `"`); ok {
 		name, what, closed := strings.Cut(rest, `" `)
-		if _, tid, ok := strings.Cut(what, "sysTid="); ok && closed && leading(tid) >= 0 {
-			title = "tid " + strconv.Itoa(leading(tid)) + " " + name
+		if _, tid, ok := strings.Cut(what, "sysTid="); ok && closed && phrases.Leading(tid, -1) >= 0 {
+			title = "tid " + strconv.Itoa(phrases.Leading(tid, -1)) + " " + name
 		} else if closed && strings.Contains(what, "prio=") {
 			title = name
 		}
@@ -172,7 +173,7 @@ func (s *scanner) thrown(i int, text string) bool {
 		return false
 	}
 	for word := range strings.FieldsSeq(strings.Trim(text[:min(len(text), maxFrameLine)], "()")) {
-		if addr, ok := number(word); ok {
+		if addr, ok := phrases.Hex(word); ok {
 			s.frame(i, Frame{Maker: "macOS", Number: -1, Addr: addr, how: returns, digits: len(word)})
 		}
 	}
@@ -190,7 +191,7 @@ func (s *scanner) stopped(i int, text string) bool {
 	}
 	title, why, _ := strings.Cut(bare, ", stop reason = ")
 	s.title, s.titled = title, i+1
-	if beginsWith(why, "EXC_", "signal SIG") && !beginsWith(why, "EXC_BREAKPOINT", "signal SIGSTOP", "signal SIGINT") {
+	if phrases.Begins(why, "EXC_", "signal SIG") && !phrases.Begins(why, "EXC_BREAKPOINT", "signal SIGSTOP", "signal SIGINT") {
 		s.open(i, "LLDB")
 		s.rec.reason, s.th.crashed = why, true
 		s.rec.fault.read(why)
@@ -203,7 +204,7 @@ func (s *scanner) stopped(i int, text string) bool {
 //	rax=0000000000000000 rbx=00000212a36edc80 rcx=ef24ab6f5aa40000
 //	rip=00007ffac0ac5a12 rsp=00000016f1f7b508 rbp=0000000000000004
 func (s *scanner) cdbRegisters(i int, text string) bool {
-	if !beginsWith(text, "eax=", "rax=") || run(text[len("eax="):], isHex) < 8 || s.rec != nil && s.rec.maker != winDbg {
+	if !phrases.Begins(text, "eax=", "rax=") || run(text[len("eax="):], phrases.IsHex) < 8 || s.rec != nil && s.rec.maker != winDbg {
 		return false
 	}
 	if s.rec == nil {
@@ -212,15 +213,6 @@ func (s *scanner) cdbRegisters(i int, text string) bool {
 	s.begin(i, "")
 	s.rec.last, s.th.to = i, i
 	return s.registers(text)
-}
-
-// leading is the decimal number at the beginning of s, −1 for none.
-func leading(s string) int {
-	n, err := strconv.ParseUint(s[:run(s, isDecimal)], 10, 31)
-	if err != nil {
-		return -1
-	}
-	return int(n)
 }
 
 // module reads a line of markup that names a binary, or says where a part of one is mapped:
@@ -248,9 +240,9 @@ func (s *scanner) module(i int, text string) bool {
 		s.modules[f[1]] = mapping{name: f[2], buildID: id, image: true}
 	case f[0] == "mmap" && len(f) == 7 && f[3] == "load":
 		m := s.modules[f[4]]
-		lo, ok := number(f[1])
-		size, sized := number(f[2])
-		off, placed := number(f[6])
+		lo, ok := phrases.Hex(f[1])
+		size, sized := phrases.Hex(f[2])
+		off, placed := phrases.Hex(f[6])
 		if m.lo, m.hi, m.off, m.exec = lo, lo+size, off, strings.Contains(f[5], "x"); ok && sized && placed && m.lo < m.hi && s.room.maps.Draw(1) {
 			s.rec.maps = append(s.rec.maps, m)
 		}
@@ -276,8 +268,8 @@ func mapLine(text string) (m mapping, ok bool) {
 		hi, name, _ := strings.Cut(strings.ReplaceAll(rest, "\t", " "), " ")
 		name, _, _ = strings.Cut(strings.TrimLeft(name, " "), "  ")
 		var a, b bool
-		m.lo, a = number(lo)
-		m.hi, b = number(hi)
+		m.lo, a = phrases.Hex(lo)
+		m.hi, b = phrases.Hex(hi)
 		m.name, m.exec, m.image = name, true, true
 		return m, a && b && m.lo < m.hi && name != ""
 	}
@@ -287,8 +279,8 @@ func mapLine(text string) (m mapping, ok bool) {
 		return m, false
 	}
 	var a, b bool
-	m.lo, a = number(lo)
-	m.hi, b = number(hi)
+	m.lo, a = phrases.Hex(lo)
+	m.hi, b = phrases.Hex(hi)
 	perms, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
 	if !a || !b || m.hi <= m.lo || len(perms) < 3 || len(perms) > 4 || strings.Trim(perms, "rwxsp-") != "" {
 		return m, false
@@ -304,7 +296,7 @@ func mapLine(text string) (m mapping, ok bool) {
 			break
 		}
 		if n == 0 {
-			m.off, _ = number(word)
+			m.off, _ = phrases.Hex(word)
 		}
 		rest = behind
 	}
@@ -337,10 +329,10 @@ func (s *scanner) goes(i int, text string) bool {
 	switch {
 	case s.goPlace(text), s.place(bare):
 		return true
-	case beginsWith(bare, "memory near", "Memory near", "stack:", "FaultStack:", "code around"):
+	case phrases.Begins(bare, "memory near", "Memory near", "stack:", "FaultStack:", "code around"):
 		s.section = inMemory
 		return true
-	case beginsWith(bare, "memory map", "Memory map", "======= Memory map", "Maps:"):
+	case phrases.Begins(bare, "memory map", "Memory map", "======= Memory map", "Maps:"):
 		s.section = inMaps
 		return true
 	}
@@ -369,28 +361,24 @@ func (s *scanner) row(text string) bool {
 	return true
 }
 
-func beginsWith(text string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
 // fact reads what a line says of the fault or of the program.
 func (s *scanner) fact(text string) bool {
 	switch {
-	case beginsWith(text, "ABI: "):
+	case phrases.Begins(text, "ABI: "):
 		s.rec.abi = strings.Trim(text[len("ABI: "):], "' ")
-	case beginsWith(text, "signal "), beginsWith(text, "signal: "):
+	case phrases.Begins(text, "signal "), phrases.Begins(text, "signal: "):
 		s.rec.fault.read(text)
-	case beginsWith(text, "Abort message: ", "Cause: ", "LastFatalMessage:"):
+	case phrases.Begins(text, "Abort message: ", "Cause: ", "LastFatalMessage:"):
 		s.rec.fault.say(text)
-	case beginsWith(text, "Cmd line: ", "Cmdline: ", "Executable: ", "Process name:"):
+	case phrases.Begins(text, "Cmd line: ", "Cmdline: ", "Executable: ", "Process name:"):
 		_, name, _ := strings.Cut(text, ":")
 		s.rec.command = strings.TrimSpace(name)
-	case beginsWith(text, "Pid:"):
-		s.rec.pid = leading(text[len("Pid:"):])
-	case s.rec.maker == "sanitizers" && beginsWith(text, "READ of size", "WRITE of size"):
+	case phrases.Begins(text, "Pid:"):
+		s.rec.pid = phrases.Leading(text[len("Pid:"):], -1)
+	case s.rec.maker == "sanitizers" && phrases.Begins(text, "READ of size", "WRITE of size"):
 		s.rec.fault.say(text)
 	default:
-		return beginsWith(text, "Build fingerprint:", "Revision:", "backtrace:", "--- --- ---")
+		return phrases.Begins(text, "Build fingerprint:", "Revision:", "backtrace:", "--- --- ---")
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // HotSpot writes a file hs_err_pid123.log, or a text on its console, of a fault in native code, in the Java VM or in what it
@@ -64,7 +65,7 @@ func (s *scanner) javaLine(text string) {
 		s.rec.reason = strings.TrimLeft(signal, "# ")
 		s.rec.fault.name(signal)
 		if _, pid, ok := strings.Cut(rest, ", pid="); ok {
-			s.rec.pid = leading(pid)
+			s.rec.pid = phrases.Leading(pid, -1)
 		}
 		pc, _ := behind(text, " pc=")
 		s.javaRegister("pc", pc)

@@ -18,6 +18,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/input/console"
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Reader knows such lists.
@@ -100,7 +101,7 @@ func wrapped(log *console.Log, i int) (text string, more int) {
 	whole := text
 	for more < maxWrapped && i+more+1 < log.Len() && len(whole) < maxFrameLine {
 		next := strings.TrimSpace(message(log, i+more+1))
-		if next == "" || next[0] == '#' || strings.Count(whole, "(") <= strings.Count(whole, ")") && !beginsWith(next, "at ", "from ") && !strings.HasSuffix(whole, " from") && !strings.HasSuffix(whole, " at") {
+		if next == "" || next[0] == '#' || strings.Count(whole, "(") <= strings.Count(whole, ")") && !phrases.Begins(next, "at ", "from ") && !strings.HasSuffix(whole, " from") && !strings.HasSuffix(whole, " at") {
 			break
 		}
 		whole, more = whole+" "+next, more+1
@@ -123,7 +124,7 @@ const maxWrapped = 32
 // isNumbered tells whether a line begins with the number of a frame.
 func isNumbered(text string) bool {
 	text = strings.TrimLeft(text, " \t")
-	return len(text) > 1 && text[0] == '#' && isDecimal(text[1]) && !strings.Contains(text, "#012")
+	return len(text) > 1 && text[0] == '#' && phrases.IsDigit(text[1]) && !strings.Contains(text, "#012")
 }
 
 // read reads line i.

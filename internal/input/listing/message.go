@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/console"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // message is what a line says, behind what Android's log puts before that and console does not know:
@@ -72,5 +73,5 @@ func tellsProgram(head string) bool {
 		return false
 	}
 	_, pid, is := strings.Cut(words[n-1], "[")
-	return is && leading(pid) >= 0
+	return is && phrases.Leading(pid, -1) >= 0
 }

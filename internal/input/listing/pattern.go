@@ -3,6 +3,8 @@ package listing
 import (
 	"strings"
 	"sync"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // pattern is a form of lines, made of literals and of what stands between them:
@@ -245,27 +247,27 @@ func (s *step) next(rest, literal string) int {
 func span(verb byte, s string) int {
 	switch verb {
 	case 'n', 'd':
-		return run(s, isDecimal)
+		return run(s, phrases.IsDigit)
 	case 'l':
-		n := run(s, isDecimal)
+		n := run(s, phrases.IsDigit)
 		if n > 0 && n < len(s) && s[n] == ':' {
-			n += 1 + run(s[n+1:], isDecimal)
+			n += 1 + run(s[n+1:], phrases.IsDigit)
 		}
 		return n
 	case 'w':
 		return run(s, func(c byte) bool { return c != ' ' && c != '\t' && c != ']' && c != ')' && c != ':' })
 	case 'b':
-		return run(s, isHex)
+		return run(s, phrases.IsHex)
 	case 'p':
 		if !strings.HasPrefix(s, "0x") {
-			return run(s, isDecimal)
+			return run(s, phrases.IsDigit)
 		}
 	}
 	n := 0
 	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
 		n = 2
 	}
-	digits := run(s[n:], isHex)
+	digits := run(s[n:], phrases.IsHex)
 	if digits == 0 || digits > 16 || verb == 'x' && n == 0 && digits < leastDigits { // a word
 		return 0
 	}
@@ -281,7 +283,3 @@ func run(s string, is func(byte) bool) (n int) {
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-func isDecimal(c byte) bool { return c >= '0' && c <= '9' }
-
-func isHex(c byte) bool { return isDecimal(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // record is what a log says of one program that crashed, or whose stacks somebody asked for.
@@ -143,7 +144,7 @@ func (s *scanner) begin(i int, title string) {
 		s.th.title = joined(s.th.title, title)
 		return
 	}
-	s.th = &thread{from: i, to: i, title: title, crashed: beginsWith(title, "Thread ", "Crashed ") && strings.Contains(title, "rashed")}
+	s.th = &thread{from: i, to: i, title: title, crashed: phrases.Begins(title, "Thread ", "Crashed ") && strings.Contains(title, "rashed")}
 	if s.room.threads.Draw(1) {
 		s.rec.threads = append(s.rec.threads, s.th)
 	}

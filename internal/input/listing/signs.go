@@ -64,7 +64,7 @@ func blank(line []byte, at int) int {
 // isNumber tells whether a number stands behind "Thread ".
 func isNumber(line []byte, at int) bool {
 	at += len("Thread ")
-	return at < len(line) && isDecimal(line[at])
+	return at < len(line) && phrases.IsDigit(line[at])
 }
 
 // hasBlank tells whether a blank stands behind a number and its mark: "0# main at toy.c:5".
@@ -90,11 +90,11 @@ const maxAddress = 24
 
 // isAddress tells whether a colon stands behind an address, as in "at 0x109151: inner", or between a number and one: "1: 0x55f0 - main".
 func isAddress(line []byte, at int) bool {
-	if next := blank(line, at+2); isDecimal(line[at]) && next > at+2 && next < len(line) && isHex(line[next]) && span('x', string(line[next:min(len(line), next+maxAddress)])) > 0 {
+	if next := blank(line, at+2); phrases.IsDigit(line[at]) && next > at+2 && next < len(line) && phrases.IsHex(line[next]) && span('x', string(line[next:min(len(line), next+maxAddress)])) > 0 {
 		return true
 	}
 	end := at + 1
-	for at > 0 && isHex(line[at]) && end-at < maxAddress {
+	for at > 0 && phrases.IsHex(line[at]) && end-at < maxAddress {
 		at--
 	}
 	if at > 0 && line[at]|0x20 == 'x' {
@@ -107,7 +107,7 @@ func isAddress(line []byte, at int) bool {
 // by "in".
 func isOffset(line []byte, at int) bool {
 	end := at + 1
-	for end < len(line) && (isHex(line[end]) || line[end] == 'x') {
+	for end < len(line) && (phrases.IsHex(line[end]) || line[end] == 'x') {
 		end++
 	}
 	next := blank(line, end)
@@ -120,5 +120,5 @@ func isApart(line []byte, at int) bool {
 		return false
 	}
 	next := blank(line, at+1)
-	return next < len(line) && isDecimal(line[next])
+	return next < len(line) && phrases.IsDigit(line[next])
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Linux tells in lines of its log which program it stopped, and where that stood:
@@ -41,7 +42,7 @@ func (s *scanner) userFault(i int, text string) bool {
 		s.rec.abi = "mips"
 		s.rec.fault = fault{signal: "SIGSEGV", number: segv, says: text}
 		s.rec.fault.addr, s.rec.fault.known = behind(text, " access from ", " access to ")
-	case named && strings.Contains(who, "[") && beginsWith(what, "unhandled ") && !strings.Contains(text, "kernel"):
+	case named && strings.Contains(who, "[") && phrases.Begins(what, "unhandled ") && !strings.Contains(text, "kernel"):
 		s.openFault(i, text, text)
 		s.mappedIn(text)
 		s.rec.fault = fault{signal: "SIGSEGV", number: segv, says: what}
@@ -67,7 +68,7 @@ func (s *scanner) openFault(i int, text, who string) {
 	s.rec.reason = text
 	name, rest, _ := strings.Cut(who, "[")
 	s.rec.command, _, _ = strings.Cut(name, " for invalid ")
-	s.rec.pid = leading(rest)
+	s.rec.pid = phrases.Leading(rest, -1)
 	s.th.title = "user fault: " + s.rec.command
 }
 
@@ -76,7 +77,7 @@ func behind(text string, words ...string) (uint64, bool) {
 	for _, w := range words {
 		if _, rest, ok := strings.Cut(text, w); ok {
 			rest = strings.TrimPrefix(rest, "0x")
-			return number(rest[:run(rest, isHex)])
+			return phrases.Hex(rest[:run(rest, phrases.IsHex)])
 		}
 	}
 	return 0, false
@@ -144,12 +145,12 @@ func (s *scanner) mappedIn(text string) string {
 	}
 	m := mapping{name: name, exec: true, code: true}
 	if off, rest, ok := strings.Cut(where, ","); ok {
-		m.off, _ = number(off)
+		m.off, _ = phrases.Hex(off)
 		m.code, where = false, rest
 	}
 	base, size, _ := strings.Cut(where, "+")
-	lo, ok := number(base)
-	n, sized := number(size)
+	lo, ok := phrases.Hex(base)
+	n, sized := phrases.Hex(size)
 	if m.lo, m.hi = lo, lo+n; ok && sized && m.lo < m.hi && s.room.maps.Draw(1) {
 		s.rec.maps = append(s.rec.maps, m)
 	}
@@ -161,7 +162,7 @@ const maxSilent = 8
 
 // fromKernel reads a line of a report of Linux; it ends with the registers.
 func (s *scanner) fromKernel(i int, text string) bool {
-	if i > s.rec.last+maxSilent || beginsWith(text, "Kernel panic", "Call Trace", "Call trace", "Oops", "BUG:", "------------[", "---[ end", "Unable to handle", "Internal error") {
+	if i > s.rec.last+maxSilent || phrases.Begins(text, "Kernel panic", "Call Trace", "Call trace", "Oops", "BUG:", "------------[", "---[ end", "Unable to handle", "Internal error") {
 		s.rec = nil
 		return false
 	}

@@ -3,6 +3,8 @@ package regtext
 import (
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Row is memory in one line: Words of Size bytes each, as the processor reads them, from
@@ -32,7 +34,7 @@ func Memory(line string) (Row, bool) {
 		return rowOf(pair[0][2:], pair[1])
 	}
 	for at := 0; at < len(line); {
-		if !isWord(line[at]) {
+		if !phrases.IsWord(line[at]) {
 			at++
 			continue
 		}

@@ -124,7 +124,7 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 	record := strings.Index(line, " { ")
 	most := len(dst) + maxInLine
 	for before, at := "", 0; at < len(line) && len(dst) < most; {
-		if !isWord(line[at]) {
+		if !phrases.IsWord(line[at]) {
 			if line[at] != ' ' {
 				before = ""
 			}
@@ -198,7 +198,7 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 	end = wordEnd(line, at)
 	words := line[at:end]
 	first := len(words)
-	for end+1 < len(line) && line[end] == '/' && isWord(line[end+1]) {
+	for end+1 < len(line) && line[end] == '/' && phrases.IsWord(line[end+1]) {
 		end = wordEnd(line, end+1)
 		words = line[at:end]
 	}
@@ -269,13 +269,11 @@ func isFrame(line string, at int) bool {
 		at--
 	}
 	end := at
-	for at > 0 && isDigit(line[at-1]) {
+	for at > 0 && phrases.IsDigit(line[at-1]) {
 		at--
 	}
 	return at < end && at > 0 && line[at-1] == '#'
 }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // loose tells whether a name is no word of another kind, so that a short number behind it
 // is its value: "trap: mcause 5 mepc 800001cc".
@@ -369,24 +367,20 @@ func hex(line string, at int) (number string, prefixed bool, next int) {
 		prefixed, at = true, at+2
 	}
 	end := at
-	for end < len(line) && isHex(line[end]) {
+	for end < len(line) && phrases.IsHex(line[end]) {
 		end++
 	}
 	for end-at > 16 && line[at] == '0' { // edk2, RISC-V, prints 17 digits
 		at++
 	}
-	if end == at || end-at > 16 || end < len(line) && isWord(line[end]) {
+	if end == at || end-at > 16 || end < len(line) && phrases.IsWord(line[end]) {
 		return "", prefixed, at
 	}
 	return line[at:end], prefixed, end
 }
 
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
-
-func isWord(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
-
 func wordEnd[T string | []byte](line T, at int) int {
-	for at < len(line) && isWord(line[at]) {
+	for at < len(line) && phrases.IsWord(line[at]) {
 		at++
 	}
 	return at

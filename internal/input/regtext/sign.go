@@ -40,15 +40,15 @@ func addThird(all map[string]*[256]bool, two, rest string) {
 	if third == nil {
 		third = new([256]bool)
 		for _, c := range [...]string{two, strings.ToUpper(two), strings.ToUpper(two[:1]) + two[1:], two[:1] + strings.ToUpper(two[1:])} {
-			if isWord(c[0]) {
+			if phrases.IsWord(c[0]) {
 				all[c] = third
 			}
 		}
 	}
-	number := isDigit(two[1])
+	number := phrases.IsDigit(two[1])
 	for i := range third {
 		c := byte(i)
-		third[c] = third[c] || !isWord(c) && (rest == "" || number) || rest != "" && lowered(c) == rest[0] || number && isDigit(c)
+		third[c] = third[c] || !phrases.IsWord(c) && (rest == "" || number) || rest != "" && lowered(c) == rest[0] || number && phrases.IsDigit(c)
 	}
 }
 
@@ -62,17 +62,17 @@ func (v *Vocabulary) sign(line []byte, at int, enough func(name string) bool) bo
 	switch {
 	case !ok:
 		return false
-	case name == "", at == 0, enough(name), name[0]|0x20 == 'r' && isDigit(name[1]): // rows of values have the first's name alone
+	case name == "", at == 0, enough(name), name[0]|0x20 == 'r' && phrases.IsDigit(name[1]): // rows of values have the first's name alone
 		return true
 	}
 	for at = next; at < len(line); at++ {
-		if !isWord(line[at]) {
+		if !phrases.IsWord(line[at]) {
 			continue
 		}
 		if _, _, ok := v.registerAt(line, at); ok {
 			return true
 		}
-		for at < len(line) && isWord(line[at]) {
+		for at < len(line) && phrases.IsWord(line[at]) {
 			at++
 		}
 	}
@@ -86,14 +86,14 @@ func (v *Vocabulary) registerAt(line []byte, at int) (name string, next int, ok 
 	for begin > 0 && line[begin-1] == '_' {
 		begin--
 	}
-	if begin > 0 && isWord(line[begin-1]) {
+	if begin > 0 && phrases.IsWord(line[begin-1]) {
 		return "", 0, false
 	}
 	name, next = v.named(line, at)
 	if name == "" {
 		return "", 0, false
 	}
-	for next+1 < len(line) && line[next] == '/' && isWord(line[next+1]) { // r15/pc
+	for next+1 < len(line) && line[next] == '/' && phrases.IsWord(line[next+1]) { // r15/pc
 		if next = wordEnd(line, next+1); next-at > maxApart {
 			return "", next, true
 		}
@@ -118,10 +118,10 @@ func (v *Vocabulary) registerAt(line []byte, at int) (name string, next int, ok 
 // mayBeName tells at a look whether a word may be a register's name: one begins like that, is as long, and ends so.
 func (v *Vocabulary) mayBeName(line []byte, at int) bool {
 	n := 1
-	for at+n < len(line) && n <= maxName && isWord(line[at+n]) {
+	for at+n < len(line) && n <= maxName && phrases.IsWord(line[at+n]) {
 		n++
 	}
-	return n == 1 || n <= 3 && isDigit(line[at+1]) || n <= maxName && v.shapes[beginning(line[at:])]&shape(line[at:at+n]) != 0
+	return n == 1 || n <= 3 && phrases.IsDigit(line[at+1]) || n <= maxName && v.shapes[beginning(line[at:])]&shape(line[at:at+n]) != 0
 }
 
 // named is the name of a register that a word is, and where the word ends.
@@ -145,7 +145,7 @@ func (v *Vocabulary) named(line []byte, at int) (name string, end int) {
 
 // isNumbered tells whether a word is one of those by which kernels call registers, whatever the number: x77.
 func isNumbered(word []byte) bool {
-	return (len(word) == 2 || len(word) == 3) && strings.IndexByte("xrsta", word[0]|0x20) >= 0 && isDigit(word[1]) && isDigit(word[len(word)-1])
+	return (len(word) == 2 || len(word) == 3) && strings.IndexByte("xrsta", word[0]|0x20) >= 0 && phrases.IsDigit(word[1]) && phrases.IsDigit(word[len(word)-1])
 }
 
 // mayBeValue tells at a look whether a value may begin where a name's blanks end.
@@ -154,10 +154,10 @@ func mayBeValue(s []byte, loose bool) bool {
 	switch c := s[0]; {
 	case strings.IndexByte(")]([:=>-", c) >= 0:
 		return true
-	case !isHex(c):
+	case !phrases.IsHex(c):
 		return false
 	case loose, len(s) > 1 && (c == '0' && s[1]|0x20 == 'x' || c|0x20 == 'a' && s[1]|0x20 == 'd'), len(s) > 4 && s[4] == ':': // 0x, address, a segment
 		return true
 	}
-	return len(s) >= least && isHex(s[least-1])
+	return len(s) >= least && phrases.IsHex(s[least-1])
 }
