@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/internal/input/regtext"
 	"github.com/backsight/backsight/internal/phrases"
+	"github.com/backsight/backsight/internal/signals"
 	"github.com/backsight/backsight/target"
 )
 
@@ -18,14 +19,6 @@ type fault struct {
 	addr   uint64
 	known  bool   // addr
 	says   string // the program, or who watched it, in words
-}
-
-// signals are those of which records say something, by their numbers on most processors (signal(7)).
-var signals = [...]struct {
-	name   string
-	number int
-}{
-	{"SIGSEGV", 11}, {"SIGABRT", 6}, {"SIGBUS", 7}, {"SIGILL", 4}, {"SIGFPE", 8}, {"SIGTRAP", 5}, {"SIGSYS", 31}, {"SIGQUIT", 3}, {"SIGKILL", 9}, {"SIGTERM", 15},
 }
 
 // addresses are what stands before the address of a fault.
@@ -61,21 +54,23 @@ func (f *fault) read(text string) {
 	}
 }
 
-// name finds the name of a signal in text.
+// name finds the name of a signal in text, or its number on most processors.
 func (f *fault) name(text string) {
-	for i := range signals {
-		s := &signals[i]
-		if strings.Contains(text, s.name) || strings.Contains(text+" (", "ignal: "+strconv.Itoa(s.number)+" (") ||
-			strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(s.name, "SIG")+" ") || strings.Contains(text, "ignal "+strconv.Itoa(s.number)+",") ||
-			strings.Contains(text, "ignal "+strconv.Itoa(s.number)+":") {
-			f.signal, f.number = s.name, s.number
+	for _, n := range [...]int{segv, 6, 7, 4, 8, 5, 31, 3, 9, 15} {
+		name, number := signals.Name(n, false), "ignal "+strconv.Itoa(n)
+		if strings.Contains(text, name) || strings.Contains(text+" (", "ignal: "+strconv.Itoa(n)+" (") || strings.Contains(text, number+",") ||
+			strings.Contains(text, number+":") || strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(name, "SIG")+" ") {
+			f.signal, f.number = name, n
 			return
 		}
 	}
-	if strings.Contains(text, "Sanitizer: SEGV ") || strings.HasPrefix(text, "*** Segmentation fault") {
-		f.signal, f.number = "SIGSEGV", 11
+	if strings.HasPrefix(text, "*** Segmentation fault") {
+		f.signal, f.number = "SIGSEGV", segv
 	}
 }
+
+// segv is the number of SIGSEGV.
+const segv = 11
 
 // maxSaid bounds in bytes what is kept of a program's words.
 const maxSaid = 512

@@ -86,6 +86,7 @@ func TestForms(t *testing.T) {
 		"=>0 0x00401010 in crash (+0x1010) (0x0032fe28)":                                                        "Wine 0 0x401010 crash+0x1010",
 		"  1 0x7b45a11c CreateFileW+0x4c in kernel32 (0x0032fe28)":                                              "Wine 1 0x7b45a11c kernel32 CreateFileW+76",
 		" 1# 0x00005555 in ./a.out":                                                                             "Boost 1 0x5555 ./a.out",
+		"0xffffffb04918efc0 : 0xffffff8002944204 toy_kernel : _trap + 0x2d4":                                    "macOS -1 0xffffff8002944204 toy_kernel _trap+724",
 		"0xffffff81f8ec3610 : 0xffffff800da6e166 ":                                                              "macOS -1 0xffffff800da6e166",
 		"panic(ffffffff846334c7) at panic+0x270 sys/kern/subr_prf.c:198":                                        "BSD -1 0x0 panic+624 sys/kern/subr_prf.c:198",
 		"vpanic() at vpanic+0x1e0/frame 0xfffffe001fa0e340":                                                     "BSD -1 0x0 vpanic+480",

@@ -253,7 +253,7 @@ func (s *scanner) module(i int, text string) bool {
 // maxMarkup bounds the binaries that markup names.
 const maxMarkup = 1 << 14
 
-// isMap reads a line of mappings:
+// mapLine reads a line of mappings:
 //
 //	00000055'00000000-00000055'00020fff r-x         0     21000  /usr/bin/sensor (BuildId: 892e…) (load bias 0x1000)
 //	08048000-08049000 r-xp 00000000 00:10 12277      /home/user/level8

@@ -30,14 +30,8 @@ type logKey struct{}
 
 // contents are the records of a log, and their threads by the line at which each begins.
 type contents struct {
-	at    map[int]place
+	at    map[int]*thread
 	begin []int // the lines, in order
-}
-
-// place is a thread of a record.
-type place struct {
-	rec *record
-	th  *thread
 }
 
 // contentsOf are the records of a log.
@@ -48,14 +42,14 @@ func contentsOf(log *console.Log, env *input.Env) *contents {
 // read is the list that begins at line at.
 func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	c := contentsOf(log, env)
-	p, ok := c.at[at]
-	if !ok {
+	t, ok := c.at[at]
+	switch {
+	case !ok:
 		return nil, at + 1
+	case t.again:
+		return nil, t.to + 1
 	}
-	if p.th.again {
-		return nil, p.th.to + 1
-	}
-	return p.rec.report(ctx, p.th, log, env), p.th.to + 1
+	return t.of.report(ctx, t, log, env), t.to + 1
 }
 
 // next is the first line from at on at which a list begins.
@@ -140,7 +134,7 @@ func (s *scanner) read(i int, text string) {
 
 // contentsOfRecords are the threads of those records that are reports.
 func contentsOfRecords(records []*record) *contents {
-	c := &contents{at: map[int]place{}}
+	c := &contents{at: map[int]*thread{}}
 	for _, r := range records {
 		if !r.isReport() {
 			continue
@@ -148,7 +142,7 @@ func contentsOfRecords(records []*record) *contents {
 		r.once()
 		for _, t := range r.threads {
 			if _, taken := c.at[t.from]; !taken && len(t.frames)+len(t.regs) > 0 {
-				c.at[t.from] = place{r, t}
+				c.at[t.from] = t
 				c.begin = append(c.begin, t.from)
 			}
 		}

@@ -28,6 +28,7 @@ type record struct {
 
 // thread is one list of a record, with what stands beside the list.
 type thread struct {
+	of       *record
 	from, to int // its first line, and the last
 	title    string
 	frames   []Frame
@@ -144,7 +145,7 @@ func (s *scanner) begin(i int, title string) {
 		s.th.title = joined(s.th.title, title)
 		return
 	}
-	s.th = &thread{from: i, to: i, title: title, crashed: phrases.Begins(title, "Thread ", "Crashed ") && strings.Contains(title, "rashed")}
+	s.th = &thread{of: s.rec, from: i, to: i, title: title, crashed: phrases.Begins(title, "Thread ", "Crashed ") && strings.Contains(title, "rashed")}
 	if s.room.threads.Draw(1) {
 		s.rec.threads = append(s.rec.threads, s.th)
 	}

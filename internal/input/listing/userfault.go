@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/internal/input/regtext"
 	"github.com/backsight/backsight/internal/phrases"
+	"github.com/backsight/backsight/internal/signals"
 )
 
 // Linux tells in lines of its log which program it stopped, and where that stood:
@@ -60,8 +61,6 @@ func (s *scanner) userFault(i int, text string) bool {
 	return true
 }
 
-const segv = 11
-
 // openFault begins the record of a program; who begins with the program's name and its number in brackets.
 func (s *scanner) openFault(i int, text, who string) {
 	s.open(i, "Linux")
@@ -88,20 +87,20 @@ func (s *scanner) x86(text string, ip, sp, code uint64) {
 	s.program("pc", ip, text, "rip", "eip")
 	s.th.regs = append(s.th.regs, regtext.Value{Name: "rsp", Value: sp, Digits: 16}, regtext.Value{Name: "esp", Value: sp, Digits: 16})
 	f := &s.rec.fault
-	switch {
-	case strings.Contains(text, "segfault"):
-		*f = fault{signal: "SIGSEGV", number: segv}
-		f.addr, f.known = behind(text, " at ")
-		f.says = pageFault(code)
-	case strings.Contains(text, "general protection"):
-		*f = fault{signal: "SIGSEGV", number: segv, says: "general protection fault"}
-	case strings.Contains(text, "invalid opcode"):
-		*f = fault{signal: "SIGILL", number: 4, says: "invalid opcode"}
-	case strings.Contains(text, "divide error"):
-		*f = fault{signal: "SIGFPE", number: 8, says: "divide error"}
-	default:
-		*f = fault{signal: "SIGTRAP", number: 5, says: text}
+	*f = fault{number: 5, says: text}
+	for _, trap := range [...]struct {
+		name, says string
+		number     int
+	}{{"general protection", "general protection fault", segv}, {"invalid opcode", "invalid opcode", 4}, {"divide error", "divide error", 8}} {
+		if strings.Contains(text, trap.name) {
+			*f = fault{number: trap.number, says: trap.says}
+		}
 	}
+	if strings.Contains(text, "segfault") {
+		f.number, f.says = segv, pageFault(code)
+		f.addr, f.known = behind(text, " at ")
+	}
+	f.signal = signals.Name(f.number, false)
 }
 
 // pageFault is an error code of a page fault in words (Intel SDM, volume 3, 4.7).
