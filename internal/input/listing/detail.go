@@ -138,26 +138,23 @@ func (t *thread) has(name string) bool {
 //	Sp0:#00 ff9c7cd0 0079bd61
 //	0x00007f29729fe480:   00007f28eb416c80 0000000000000000
 func rowOf(text string) (r regtext.Row, ok bool) {
-	for n := 0; n < 2; n++ { // what says of which frame the word is
-		if word, rest, cut := strings.Cut(text, " "); cut && strings.Contains(word, "#") {
-			text = strings.TrimLeft(rest, " ")
-		}
+	words := strings.Fields(text)
+	for n := 0; n < 2 && len(words) > 0 && strings.Contains(words[0], "#"); n++ { // of which frame the word is
+		words = words[1:]
 	}
-	first, rest, ok := strings.Cut(text, " ")
-	first = strings.TrimSuffix(strings.TrimPrefix(first, "0x"), ":")
-	if !ok || len(first) != 8 && len(first) != 16 || run(first, phrases.IsHex) != len(first) {
+	if len(words) < 2 {
 		return r, false
 	}
-	r.Addr, _ = phrases.Hex(first)
-	for len(r.Words) < maxWords {
-		rest = strings.TrimLeft(rest, " ")
-		word, behind, _ := strings.Cut(rest, " ")
+	words[0] = strings.TrimSuffix(strings.TrimPrefix(words[0], "0x"), ":")
+	for i, word := range words[:min(len(words), maxWords+1)] {
 		if len(word) != 8 && len(word) != 16 || r.Size != 0 && len(word) != 2*r.Size || run(word, phrases.IsHex) != len(word) {
 			break
 		}
-		r.Size = len(word) / 2
-		v, _ := phrases.Hex(word)
-		r.Words, rest = append(r.Words, v), behind
+		if v, _ := phrases.Hex(word); i == 0 {
+			r.Addr = v
+		} else {
+			r.Size, r.Words = len(word)/2, append(r.Words, v)
+		}
 	}
 	return r, len(r.Words) > 0
 }
@@ -204,8 +201,8 @@ var goLine = compile("%s:%l« +%p»« fp=%t sp=%t pc=%x»")
 // sourceLine is the line behind a frame of Rust, of folly's glog, or of eu-stack, that says where in the source it is.
 var sourceLine = compile("«at »%s:%l")
 
-// place reads where in its source the frame before the line is, where that follows.
-func (s *scanner) place(text string) bool {
+// source reads where in its source the frame before the line is, where that follows.
+func (s *scanner) source(text string) bool {
 	if s.th == nil || len(s.th.frames) == 0 {
 		return false
 	}

@@ -46,7 +46,7 @@ func Parse(line string) (f Frame, ok bool) {
 	if len(line) < len("#0 a") || len(line) > maxFrameLine {
 		return f, false
 	}
-	number, text := numbered(line)
+	number, text := cutNumber(line)
 	if f, ok = parseAt(text); ok && f.Number < 0 {
 		f.Number = number
 	}
@@ -64,12 +64,12 @@ func Parse(line string) (f Frame, ok bool) {
 	return f, ok
 }
 
-// numbered is a line without the number that stands in front of what backtrace_symbols makes, −1 for none:
+// cutNumber is a line without the number that stands in front of what backtrace_symbols makes, −1 for none:
 //
 //	[node01:21451] [ 0] /lib/libc.so.6(+0x42520)[0x7f3a2ce42520]      Open MPI; Godot without the host
 //	(EE) 0: /usr/lib/xorg/Xorg (OsLookupColor+0x139) [0x55d3c01ba0f9]
 //	1: (()+0x12730) [0x7f3a2ce42730]                                   Ceph
-func numbered(line string) (number int, text string) {
+func cutNumber(line string) (number int, text string) {
 	if !strings.Contains(line, "[0x") {
 		return -1, line
 	}
@@ -123,24 +123,9 @@ var byStart memo.Once[*[256][]int]
 
 func formsByStart() *[256][]int {
 	list := new([256][]int)
-	var anywhere []int // which most bytes have in common
-	var starts [256]bool
-	for i := range forms {
-		if forms[i].starts == "" {
-			anywhere = append(anywhere, i)
-		}
-		for _, c := range []byte(forms[i].starts) {
-			starts[c] = true
-		}
-	}
 	for c := range list {
-		list[c] = anywhere
-		if !starts[c] {
-			continue
-		}
-		list[c] = nil
 		for i := range forms {
-			if forms[i].starts == "" || strings.IndexByte(forms[i].starts, byte(c)) >= 0 {
+			if starts := forms[i].starts; starts == "" || strings.IndexByte(starts, byte(c)) >= 0 {
 				list[c] = append(list[c], i)
 			}
 		}

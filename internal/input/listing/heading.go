@@ -29,22 +29,22 @@ func (s *scanner) heading(i int, text string) bool {
 	}
 	for k := range headlines {
 		h := &headlines[k]
-		if n := strings.Index(text, h.says); n < 0 || h.how&start != 0 && n > 0 {
+		if n := strings.Index(text, h.says); n < 0 || h.role&start != 0 && n > 0 {
 			continue
 		}
 		if s.rec == nil || !s.goesOn(h) {
-			if h.how&more != 0 && (s.rec != nil || h.how&alone == 0) {
+			if h.role&more != 0 && (s.rec != nil || h.role&alone == 0) {
 				continue
 			}
 			s.open(i, h.maker)
 		} else {
 			s.begin(i, "")
 		}
-		s.th.crashed = s.th.crashed || h.how&crashed != 0
+		s.th.crashed = s.th.crashed || h.role&crashed != 0
 		s.rec.maker, s.rec.last, s.titled = h.maker, i, 0
-		if h.how&why != 0 && s.rec.reason == "" {
+		if h.role&why != 0 && s.rec.reason == "" {
 			s.rec.reason = text[max(0, strings.Index(text, strings.TrimPrefix(h.says, ": "))):]
-			if h.how&start == 0 && h.maker != "sanitizers" {
+			if h.role&start == 0 && h.maker != "sanitizers" {
 				s.rec.reason = strings.TrimLeft(text[strings.Index(text, "]: ")+1:], ": ") // behind the journal's name of the program
 			}
 		}
@@ -96,8 +96,8 @@ func (s *scanner) goesOn(h *headline) bool {
 	if s.rec.maker != h.maker && s.rec.headed {
 		return false
 	}
-	if h.how&more != 0 || !s.rec.headed && s.titled > 0 {
-		return h.how&more != 0
+	if h.role&more != 0 || !s.rec.headed && s.titled > 0 {
+		return h.role&more != 0
 	}
 	return h.maker == "Android" && h.says[0] == '*' && len(s.th.frames)+len(s.th.regs) == 0 && s.rec.pid < 0
 }
@@ -310,9 +310,9 @@ func mapLine(text string) (m mapping, ok bool) {
 	return m, true
 }
 
-// goes reads a line within a record that is neither a frame nor a heading: registers, memory, mappings, and what is said of the
+// belongs reads a line within a record that is neither a frame nor a heading: registers, memory, mappings, and what is said of the
 // fault. It tells whether the line belongs to the record.
-func (s *scanner) goes(i int, text string) bool {
+func (s *scanner) belongs(i int, text string) bool {
 	bare := strings.TrimSpace(text)
 	switch s.rec.maker {
 	case "Linux":
@@ -327,7 +327,7 @@ func (s *scanner) goes(i int, text string) bool {
 		return s.context(bare) || s.mapped(bare)
 	}
 	switch {
-	case s.goPlace(text), s.place(bare):
+	case s.goPlace(text), s.source(bare):
 		return true
 	case phrases.Begins(bare, "memory near", "Memory near", "stack:", "FaultStack:", "code around"):
 		s.section = inMemory

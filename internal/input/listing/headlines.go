@@ -6,7 +6,7 @@ import "github.com/backsight/backsight/internal/phrases"
 // record's reason, if it says one.
 type headline struct {
 	maker, says string
-	how         role
+	role        role
 }
 
 // role is what a headline does.

@@ -67,7 +67,7 @@ func (s *scanner) javaLine(text string) {
 		if _, pid, ok := strings.Cut(rest, ", pid="); ok {
 			s.rec.pid = phrases.Leading(pid, -1)
 		}
-		pc, _ := behind(text, " pc=")
+		pc, _ := hexBehind(text, " pc=")
 		s.javaRegister("pc", pc)
 	}
 	if _, thread, ok := strings.Cut(text, "):  "); ok && strings.HasPrefix(text, "Current thread (") && s.th != nil {
@@ -77,7 +77,7 @@ func (s *scanner) javaLine(text string) {
 	if _, vm, ok := strings.Cut(text, " linux-"); ok && strings.HasPrefix(text, "# Java VM: ") {
 		s.rec.abi = strings.Replace(strings.TrimSuffix(vm, ")"), "amd64", "x86_64", 1)
 	}
-	if sp, ok := behind(text, ",  sp="); ok && strings.HasPrefix(text, "Stack: [") {
+	if sp, ok := hexBehind(text, ",  sp="); ok && strings.HasPrefix(text, "Stack: [") {
 		s.javaRegister("sp", sp)
 	}
 	switch s.section {

@@ -89,7 +89,7 @@ func scan(log *console.Log, env *input.Env) *contents {
 //	    at ../sysdeps/unix/sysv/linux/x86_64/clone.S:95
 func wrapped(log *console.Log, i int) (text string, more int) {
 	text = message(log, i)
-	if text = strings.TrimRight(text, " \t\r"); len(text) > maxFrameLine || !isNumbered(text) {
+	if text = strings.TrimRight(text, " \t\r"); len(text) > maxFrameLine || !beginsFrame(text) {
 		return text, 0
 	}
 	whole := text
@@ -115,8 +115,8 @@ func wrapped(log *console.Log, i int) (text string, more int) {
 // maxWrapped bounds the lines that were made of a frame's.
 const maxWrapped = 32
 
-// isNumbered tells whether a line begins with the number of a frame.
-func isNumbered(text string) bool {
+// beginsFrame tells whether a line begins with the number of a frame.
+func beginsFrame(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	return len(text) > 1 && text[0] == '#' && phrases.IsDigit(text[1]) && !strings.Contains(text, "#012")
 }
@@ -245,17 +245,17 @@ func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *i
 }
 
 // crashed is the thread that a record is about: the one that the debugger names, else the first.
-func (r *record) crashed() (first *thread) {
+func (r *record) crashed() (th *thread) {
 	for _, t := range r.threads {
 		if t.again {
 			continue
 		}
-		first = cmp.Or(first, t)
+		th = cmp.Or(th, t)
 		if t.crashed || r.current != "" && strings.HasPrefix(t.title, r.current) {
 			return t
 		}
 	}
-	return first
+	return th
 }
 
 // titleOf says whose list a thread is.

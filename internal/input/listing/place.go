@@ -164,8 +164,10 @@ func abiName(abi string) string {
 		return "aarch64"
 	case "arm", "armeabi", "armeabi-v7a":
 		return "arm"
-	case "x86", "x86_64", "riscv64", "mips", "mips64":
-		return strings.Replace(abi, "x86", "i386", 1-min(1, strings.Count(abi, "_")))
+	case "x86":
+		return "i386"
+	case "x86_64", "riscv64", "mips", "mips64":
+		return abi
 	}
 	return ""
 }

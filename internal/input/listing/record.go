@@ -119,7 +119,7 @@ func (s *scanner) line(i int, text string) {
 	if s.heading(i, strings.TrimSpace(text)) || s.rec == nil {
 		return
 	}
-	if s.goes(i, text) && s.rec != nil {
+	if s.belongs(i, text) && s.rec != nil {
 		s.rec.last = i
 		if s.th != nil {
 			s.th.to = i

@@ -25,9 +25,9 @@ import (
 
 // userFault reads a line that begins such a report.
 func (s *scanner) userFault(i int, text string) bool {
-	ip, isX86 := behind(text, " ip ", " ip:")
-	sp, hasSP := behind(text, " sp ", " sp:")
-	code, hasCode := behind(text, " error ", " error:")
+	ip, isX86 := hexBehind(text, " ip ", " ip:")
+	sp, hasSP := hexBehind(text, " sp ", " sp:")
+	code, hasCode := hexBehind(text, " error ", " error:")
 	who, what, named := strings.Cut(text, "]: ")
 	switch {
 	case isX86 && hasSP && hasCode && strings.Contains(text, "["):
@@ -42,12 +42,12 @@ func (s *scanner) userFault(i int, text string) bool {
 		s.openFault(i, text, strings.TrimPrefix(text, "do_page_fault(): sending SIGSEGV to "))
 		s.rec.abi = "mips"
 		s.rec.fault = fault{signal: "SIGSEGV", number: segv, says: text}
-		s.rec.fault.addr, s.rec.fault.known = behind(text, " access from ", " access to ")
+		s.rec.fault.addr, s.rec.fault.known = hexBehind(text, " access from ", " access to ")
 	case named && strings.Contains(who, "[") && phrases.Begins(what, "unhandled ") && !strings.Contains(text, "kernel"):
 		s.openFault(i, text, text)
 		s.mappedIn(text)
 		s.rec.fault = fault{signal: "SIGSEGV", number: segv, says: what}
-		s.rec.fault.addr, s.rec.fault.known = behind(what, " at 0x")
+		s.rec.fault.addr, s.rec.fault.known = hexBehind(what, " at 0x")
 	case strings.Contains(text, "potentially unexpected fatal signal "):
 		s.openFault(i, text, strings.Replace(text, "/", "[", 1))
 		s.rec.fault.read(strings.Replace(text, "fatal signal ", "signal: ", 1) + " (")
@@ -71,8 +71,8 @@ func (s *scanner) openFault(i int, text, who string) {
 	s.th.title = "user fault: " + s.rec.command
 }
 
-// behind is the hexadecimal number behind one of several words.
-func behind(text string, words ...string) (uint64, bool) {
+// hexBehind is the hexadecimal number behind one of several words.
+func hexBehind(text string, words ...string) (uint64, bool) {
 	for _, w := range words {
 		if _, rest, ok := strings.Cut(text, w); ok {
 			rest = strings.TrimPrefix(rest, "0x")
@@ -84,7 +84,7 @@ func behind(text string, words ...string) (uint64, bool) {
 
 // x86 takes the registers out of the line, and what the error code says of the access.
 func (s *scanner) x86(text string, ip, sp, code uint64) {
-	s.program("pc", ip, text, "rip", "eip")
+	s.program(0, ip, text, "rip", "eip")
 	s.th.regs = append(s.th.regs, regtext.Value{Name: "rsp", Value: sp, Digits: 16}, regtext.Value{Name: "esp", Value: sp, Digits: 16})
 	f := &s.rec.fault
 	*f = fault{number: 5, says: text}
@@ -98,7 +98,7 @@ func (s *scanner) x86(text string, ip, sp, code uint64) {
 	}
 	if strings.Contains(text, "segfault") {
 		f.number, f.says = segv, pageFault(code)
-		f.addr, f.known = behind(text, " at ")
+		f.addr, f.known = hexBehind(text, " at ")
 	}
 	f.signal = signals.Name(f.number, false)
 }
@@ -119,11 +119,8 @@ func pageFault(code uint64) string {
 }
 
 // program makes a frame of an address, in the binary that the line names, and registers of these names.
-func (s *scanner) program(what string, addr uint64, text string, registers ...string) {
-	f := Frame{Maker: "Linux", Number: len(s.th.frames), Addr: addr, Module: s.mappedIn(text)}
-	if what == "ra" {
-		f.how = doubtful
-	}
+func (s *scanner) program(how meaning, addr uint64, text string, registers ...string) {
+	f := Frame{Maker: "Linux", Number: len(s.th.frames), Addr: addr, Module: s.mappedIn(text), how: how}
 	s.th.frames = append(s.th.frames, f)
 	for _, name := range registers {
 		s.th.regs = append(s.th.regs, regtext.Value{Name: name, Value: addr, Digits: f.digits})
@@ -166,13 +163,13 @@ func (s *scanner) fromKernel(i int, text string) bool {
 		return false
 	}
 	if rest, ok := strings.CutPrefix(text, "epc = "); ok {
-		pc, _ := behind(rest, "")
-		s.program("pc", pc, text, "pc")
+		pc, _ := hexBehind(rest, "")
+		s.program(0, pc, text, "pc")
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "ra  = "); ok {
-		ra, _ := behind(rest, "")
-		s.program("ra", ra, text, "ra")
+		ra, _ := hexBehind(rest, "")
+		s.program(doubtful, ra, text, "ra")
 		s.rec.last, s.th.to, s.rec = i, i, nil
 		return false
 	}
