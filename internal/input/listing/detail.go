@@ -237,7 +237,9 @@ func (s *scanner) context(text string) bool {
 			continue
 		}
 		if f := &s.th.frames[n-1]; f.Addr == 0 {
-			f.Addr, f.digits = v.Value, v.Digits
+			if f.Addr = v.Value; v.Digits >= wideNumber {
+				f.how |= wide
+			}
 			if away := (f.Addr - f.Offset) % pageSize; f.HasOffset && away <= longestCall { // the offset lies within the call
 				f.Offset += away
 			}

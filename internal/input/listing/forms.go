@@ -11,7 +11,7 @@ type form struct {
 }
 
 // meaning are properties of a form.
-type meaning uint8
+type meaning uint16
 
 const (
 	// within: of all frames but the first the address lies within the call, and is not the one behind.
@@ -30,7 +30,12 @@ const (
 	doubtful
 	// inlined: the function was inlined into that of the next line.
 	inlined
+	// wide: an address or an offset has as many digits as those of 64 bits, which no form says of all its frames.
+	wide
 )
+
+// wideNumber is how many digits those are.
+const wideNumber = 16
 
 // letters are those with which names begin.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

@@ -30,7 +30,6 @@ type Frame struct {
 	File          string
 	Line          int
 	how           meaning
-	digits        int    // of the address or the offset, as printed
 	stack         uint64 // where on the stack the frame is, as Windows' debuggers say
 }
 
@@ -150,7 +149,9 @@ func (form *form) frame(v *found) Frame {
 	if id := v.text('b'); len(id) >= 2*minBuildID && len(id)%2 == 0 {
 		f.BuildID, _ = hex.DecodeString(id)
 	}
-	f.digits = max(len(v.text('x')), len(v.text('o')))
+	if max(len(v.text('x')), len(v.text('o'))) >= wideNumber {
+		f.how |= wide
+	}
 	f.stack, _ = phrases.Hex(strings.Replace(v.text('w'), "`", "", 1))
 	line, _, _ := strings.Cut(v.text('l'), ":")
 	f.Line, _ = strconv.Atoi(line)

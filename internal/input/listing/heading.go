@@ -174,7 +174,7 @@ func (s *scanner) thrown(i int, text string) bool {
 	}
 	for word := range strings.FieldsSeq(strings.Trim(text[:min(len(text), maxFrameLine)], "()")) {
 		if addr, ok := phrases.Hex(word); ok {
-			s.frame(i, Frame{Maker: "macOS", Number: -1, Addr: addr, how: returns, digits: len(word)})
+			s.frame(i, Frame{Maker: "macOS", Number: -1, Addr: addr, how: returns})
 		}
 	}
 	return true

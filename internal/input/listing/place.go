@@ -207,7 +207,7 @@ func unknown(r *record) *cpu.Arch {
 	size := 4
 	for _, t := range r.threads {
 		for i := range t.frames {
-			if t.frames[i].Addr>>32 != 0 || t.frames[i].digits >= 16 {
+			if t.frames[i].Addr>>32 != 0 || t.frames[i].how&wide != 0 {
 				size = 8
 			}
 		}

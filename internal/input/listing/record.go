@@ -211,7 +211,7 @@ func (s *scanner) frame(i int, f Frame) {
 		f.Maker, f.how = s.th.frames[0].Maker, s.th.frames[0].how&listwide|f.how&^listwide
 	}
 	if s.rec.maker == "LLVM" { // whose lines without names look like those of sanitizers
-		f.Maker, f.how = s.rec.maker, returns
+		f.Maker, f.how = s.rec.maker, returns|f.how&wide
 	}
 	if s.room.frames.Draw(1) {
 		s.th.frames = append(s.th.frames, f)

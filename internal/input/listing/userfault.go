@@ -123,7 +123,7 @@ func (s *scanner) program(how meaning, addr uint64, text string, registers ...st
 	f := Frame{Maker: "Linux", Number: len(s.th.frames), Addr: addr, Module: s.mappedIn(text), how: how}
 	s.th.frames = append(s.th.frames, f)
 	for _, name := range registers {
-		s.th.regs = append(s.th.regs, regtext.Value{Name: name, Value: addr, Digits: f.digits})
+		s.th.regs = append(s.th.regs, regtext.Value{Name: name, Value: addr})
 	}
 }
 
