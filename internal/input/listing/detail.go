@@ -56,16 +56,20 @@ func (f *fault) read(text string) {
 
 // name finds the name of a signal in text, or its number on most processors.
 func (f *fault) name(text string) {
+	if strings.HasPrefix(text, "*** Segmentation fault") {
+		f.signal, f.number = "SIGSEGV", segv
+	}
+	numbered := strings.Contains(text, "ignal")
+	if !numbered && !strings.Contains(text, "SIG") && !strings.Contains(text, "Sanitizer: ") { // a log may have the rest in each line
+		return
+	}
 	for _, n := range [...]int{segv, 6, 7, 4, 8, 5, 31, 3, 9, 15} {
-		name, number := signals.Name(n, false), "ignal "+strconv.Itoa(n)
-		if strings.Contains(text, name) || strings.Contains(text+" (", "ignal: "+strconv.Itoa(n)+" (") || strings.Contains(text, number+",") ||
-			strings.Contains(text, number+":") || strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(name, "SIG")+" ") {
+		name, number := signals.Name(n, false), strconv.Itoa(n)
+		if strings.Contains(text, name) || strings.Contains(text, "Sanitizer: "+strings.TrimPrefix(name, "SIG")+" ") ||
+			numbered && (strings.Contains(text+" (", "ignal: "+number+" (") || strings.Contains(text, "ignal "+number+",") || strings.Contains(text, "ignal "+number+":")) {
 			f.signal, f.number = name, n
 			return
 		}
-	}
-	if strings.HasPrefix(text, "*** Segmentation fault") {
-		f.signal, f.number = "SIGSEGV", segv
 	}
 }
 

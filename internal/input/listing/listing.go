@@ -140,6 +140,7 @@ func contentsOfRecords(records []*record) *contents {
 			continue
 		}
 		r.once()
+		r.crashed = r.whoCrashed()
 		for _, t := range r.threads {
 			if _, taken := c.at[t.from]; !taken && len(t.frames)+len(t.regs) > 0 {
 				c.at[t.from] = t
@@ -237,15 +238,15 @@ func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *i
 	}
 	b.given = true
 	out.Thread = b.thread(r, t)
-	if t == r.crashed() {
+	if t == r.crashed {
 		out.Fault = r.target()
 		out.Thread.Crashed = out.Fault != nil
 	}
 	return out
 }
 
-// crashed is the thread that a record is about: the one that the debugger names, else the first.
-func (r *record) crashed() (th *thread) {
+// whoCrashed is the thread that the record is about: the one that the debugger names, else the first.
+func (r *record) whoCrashed() (th *thread) {
 	for _, t := range r.threads {
 		if t.again {
 			continue

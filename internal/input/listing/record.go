@@ -21,6 +21,7 @@ type record struct {
 	current string // how the title of the thread that crashed begins, "" where nothing says that
 	fault   fault
 	threads []*thread
+	crashed *thread // the one that the record is about
 	maps    []mapping
 	last    int               // the last line that belongs to the record
 	biases  map[string]uint64 // of binaries, by what lines say
