@@ -420,6 +420,8 @@ func FuzzTexts(f *testing.F) {
 	f.Add("{{{module:0:a:elf:00}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x1001:pc}}}\n=>0 0x1 in a (+0x1) (0x2)\n./a(+0x1)[0x100001]\n@ 0x1 f\n#0 0x2 f (a + 0x1)#012#1 0x3 g (b)")
 	f.Add("#0 0x1234567 in f (a=1,\n b=2) at a.c:3\n#1 0x1234567 in g ()\n from /a.so\nThread 1 (crashed)\n 0  a!f [a.c : 3 + 0x1]\n rip = 0x0000000000001000\n 1  a + 0x12\n")
 	f.Add("panic: x\nf() at f+0x1/frame 0x1\n#2 Object \"/a\", at 0x1234567, in f\n#1 Object \"/a\", at 0x1234568, in g\nSTACK_TEXT:\n0 1 : a!b+0x1\n[a:1] [ 0] /a(+0x1)[0x1234567]\n")
+	f.Add("eax=00000000 ebx=0034e7ac\neip=77e9016d esp=0034e75c ebp=0034e7f8\nSTACK_TEXT:\n0034e7f8 0186f798 a!b+0x1\n00 0034e7f8 766319fc a!b+0x1\n0034ef64 0186f798 0x1f6a167c\n" +
+		"panic: x\nf() at f+0x1\nend trace frame: 0x1, count: 0\nf() at f+0x1\ng() at g+0x1\nrip 0xffffffff816dce0a f+0x1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range readText(t, text) {
 			for i := range s.Threads {
