@@ -188,6 +188,27 @@ func TestReachesByLastJump(t *testing.T) {
 	}
 }
 
+// TestReachesByVeneer: Thumb code comes to A32 code far away by a veneer of GNU's linkers, which computes where it goes on. Android's
+// libbinder calls its own functions so, by their PLT stubs.
+func TestReachesByVeneer(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "arm", Listing: `
+	400000 <veneer>:
+	401000 <g>:
+	401010 <h>:
+		400000: 46c04778  bx   pc; nop           Thumb
+		400004: e59fc000  ldr  ip,[pc]
+		400008: e08cf00f  add  pc,ip,pc
+		40000c: 00000ff0
+		401000: e3a00001  mov  r0,#1
+		401004: e12fff1e  bx   lr
+		401010: e12fff1e  bx   lr`})
+	for pc, want := range map[uint64]stackwalk.Answer{0x401004: stackwalk.YesByJump, 0x401010: stackwalk.No} {
+		if got, _, _ := New(nil).Reaches(snap, 0x400000, 1, pc); got != want {
+			t.Errorf("the veneer reaches %#x: %d, want %d", pc, got, want)
+		}
+	}
+}
+
 // TestReachesByGuess: it is not known whether control comes to what only a guess leads to, behind
 // a jump to nobody knows where; unless the code there undoes the frame with which f jumps.
 func TestReachesByGuess(t *testing.T) {

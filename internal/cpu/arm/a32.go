@@ -239,6 +239,9 @@ func a32WritePCReg(w, op, kind, amount, pc uint32, o *cpu.Insn) {
 		branch(o, pc+8, 0)
 	case op == opMOV && kind == 0 && amount == 0:
 		jumpReg(o, rm)
+	case op == opADD && kind == 0 && amount == 0 && rm == PC && rn != PC: // a veneer of GNU's linkers: ldr ip,[pc]; add pc,ip,pc
+		jumpReg(o, rn)
+		o.Imm = int64(pc + 8)
 	case op != opADD || kind != 0 || rm == PC:
 		jumpUnknown(o)
 	case rn == PC:

@@ -140,6 +140,9 @@ func TestA32PC(t *testing.T) {
 		{"e12fff1f", "bx pc", "jump ->0x801c:0"},
 		{"e7fff03f", "undefined", "unknown"},
 		{"ebffffff", "bl .+4", "call dst=lr ->0x8020:0"},
+		{"e08cf00f", "add pc, ip, pc", "jump src=r12 imm=32808"},
+		{"e08ff00f", "add pc, pc, pc", "jump src=pc"},
+		{"e08cf10f", "add pc, ip, pc, lsl #2", "jump src=pc"},
 	}.check(t, decoder{}, 0)
 }
 
