@@ -213,9 +213,12 @@ func (u *Unwinder) within(snap *target.Snapshot, b *Backtrace) {
 	if len(b.Thread.Inner) == 0 {
 		return
 	}
-	kernel := Backtrace{Thread: &target.Thread{Listed: b.Thread.Inner}}
+	kernel := Backtrace{Thread: &target.Thread{Listed: b.Thread.Inner}, Stop: unwind.Stop{Reason: unwind.StopNoRule}}
 	u.splice(snap, &kernel)
 	n := len(kernel.Frames)
+	if len(b.Frames) == 0 {
+		b.Stop = kernel.Stop
+	}
 	b.Listed = append(kernel.Listed, b.Listed...)
 	b.Frames = append(kernel.Frames, b.Frames...)
 	for i := range b.Repeats {

@@ -75,6 +75,6 @@ func (ref *BinaryRef) accepts(img *image.Image) error {
 // flags tell apart (microMIPS, release 6) are the same here.
 func (ref *BinaryRef) runs(a *cpu.Arch) bool {
 	want := ref.Arch
-	return want == nil || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
+	return want == nil || want.PC == cpu.NoReg || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
 		(ref.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
 }

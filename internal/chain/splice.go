@@ -81,6 +81,8 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 		stop = unwind.Stop{Reason: unwind.StopLimit, Addr: spliced[last-1].PC}
 	case root:
 		stop = unwind.Stop{Reason: unwind.StopRoot}
+	case len(frames) == 0: // nothing could be walked
+		stop.Addr = spliced[len(spliced)-1].PC
 	}
 	return spliced, entries, stop
 }

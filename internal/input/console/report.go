@@ -81,11 +81,6 @@ func Whole(snap *target.Snapshot) *Report {
 	return r
 }
 
-// UnknownArch is a processor of which nothing is known but how many bytes its addresses have: a list can be shown without more.
-func UnknownArch(size int) *cpu.Arch {
-	return &cpu.Arch{Name: "unknown", AddrSize: size, RegSize: size, RegisterFile: cpu.RegisterFile{PC: cpu.NoReg, SP: cpu.NoReg}}
-}
-
 // Refused is a report that is not read; why says what it is.
 func Refused(title, why string) *Report {
 	return &Report{Title: title, Ended: true, Issues: []target.Issue{{Kind: target.IssueCapture, Text: why}}}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/input/console"
 )
 
 // place finds where a binary was loaded, from what tells most: addresses beside offsets, the mappings, the registers of a thread
@@ -217,5 +216,5 @@ func unknown(r *record) *cpu.Arch {
 			size = 8
 		}
 	}
-	return console.UnknownArch(size)
+	return cpu.Unknown(size)
 }

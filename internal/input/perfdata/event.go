@@ -151,12 +151,12 @@ func (e *events) read(ctx context.Context) (ev event, ok bool) {
 		case eventCompressed, eventCompressed2:
 			e.unpack(&ev)
 			continue
-		case eventTracing, eventAux: // what follows is no event
+		case eventTracing, eventAux: // what follows is no event; early simpleperf has tracing data within its event
 			in := bin.New(ev.body, e.rec.big)
-			if n := in.U64(); ev.kind == eventAux {
-				e.skip(n)
-			} else {
-				e.skip((n&0xffffffff + 7) &^ 7)
+			if ev.kind == eventAux {
+				e.skip(in.U64())
+			} else if n := uint64(in.U32()); n > uint64(in.Len()) {
+				e.skip((n + 7) &^ 7)
 			}
 			continue
 		}

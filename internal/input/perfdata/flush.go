@@ -34,7 +34,7 @@ func (s *stream) flush(ctx context.Context, p *process) {
 	}
 	snap.Made = p.made.Names(ctx, s.env.Files, int(p.pid), true)
 	for _, m := range snap.Modules { // which of several ABIs the program has
-		if m.Image != nil && m.Image.Arch.Name == snap.Arch.Name && m.Image.Arch.AddrSize == snap.Arch.AddrSize {
+		if m.Image != nil && (snap.Arch == s.unknown || m.Image.Arch.Name == snap.Arch.Name && m.Image.Arch.AddrSize == snap.Arch.AddrSize) {
 			snap.Arch = m.Image.Arch
 			break
 		}

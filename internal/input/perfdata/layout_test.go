@@ -42,3 +42,38 @@ func TestLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestEventNames: an event of the kernel's own has perf's name where the recording gives none.
+func TestEventNames(t *testing.T) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		f := newFile(order)
+		for _, tt := range []struct {
+			kind   uint32
+			number uint64
+			want   string
+		}{{0, 0, "cycles"}, {0, 8<<32 | 1, "instructions"}, {1, 0, "cpu-clock"}, {1, 99, ""}, {2, 0, ""}} {
+			attr := append(f.halves(tt.kind, 112), f.words(tt.number, 0, testFields)...)
+			if l := readLayout(attr, order.String() == "BigEndian"); l.event != tt.want {
+				t.Errorf("%v, type %d, number %#x: %q", order, tt.kind, tt.number, l.event)
+			}
+		}
+	}
+}
+
+// TestTracingData: perf has the tracing data behind its event, early simpleperf within. No event begins there.
+func TestTracingData(t *testing.T) {
+	for name, within := range map[string]bool{"perf": false, "simpleperf": true} {
+		f := newFile(binary.LittleEndian)
+		data := make([]byte, 2012)
+		if within {
+			f.event(eventTracing, 0, 0, f.halves(uint32(len(data))), data)
+		} else {
+			f.event(eventTracing, 0, 0, f.halves(uint32(len(data)), 0))
+			f.events = append(f.events, append(data, 0, 0, 0, 0))
+		}
+		f.program()
+		if got := summary(t, f.bytes()); got != programSays {
+			t.Errorf("%s:\n%swant\n%s", name, got, programSays)
+		}
+	}
+}

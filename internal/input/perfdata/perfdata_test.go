@@ -450,7 +450,7 @@ func TestContext(t *testing.T) {
 
 // TestRemapped: code that is mapped over other code takes its place.
 func TestRemapped(t *testing.T) {
-	p, s := &process{}, newStream(nil, nil, nil)
+	p, s := &process{}, newStream(nil, environment(), nil)
 	s.add(p, mapping{Range: target.Range{Lo: 0x1000, Hi: 0x5000}, name: "/a", exec: true})
 	s.add(p, mapping{Range: target.Range{Lo: 0x2000, Hi: 0x3000}, off: 0x100, name: "/b", exec: true})
 	s.add(p, mapping{Range: target.Range{Lo: 0x4000, Hi: 0x6000}, name: "//anon"})

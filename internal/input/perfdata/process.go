@@ -207,8 +207,13 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 		return &target.Module{Name: anonymous, Range: m.Range, Bias: m.Lo}
 	}
 	if img := s.file(p, m.name, id); img != nil {
-		if bias, ok := m.bias(img); ok {
-			return target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
+		switch bias, ok := m.bias(img); {
+		case ok && id == nil && !s.loaded.sameBuild(m.name, img):
+			s.note([]target.Issue{{Kind: target.IssueNotUsed, Subject: m.name, Text: m.name + ": a file with more or less code than the program's had; not used"}})
+		case ok:
+			module := target.NewModule(m.name, img, bias&s.rec.arch.AddrMask())
+			module.Named = id == nil && img.Path == m.name && m.name != s.env.Files.Exe() && s.ofAnotherRelease()
+			return module
 		}
 	}
 	return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo - m.off, BuildID: id}

@@ -48,11 +48,16 @@ var (
 // Values of a sample's abi.
 const abiNone, abi32, abi64 = 0, 1, 2
 
-// find is the machine that a name or, without a name, a set of registers tells; nil for none.
-func findMachine(uname string, mask uint64) *machine {
+// findMachine is the machine that a name tells or, without a name, the user or a set of registers; nil for none.
+func findMachine(uname string, user *cpu.Arch, mask uint64) *machine {
 	for i := range machines {
 		m := &machines[i]
-		if uname == "" && m.mask == mask || uname != "" && strings.HasPrefix(uname, m.uname) {
+		switch {
+		case uname != "" && strings.HasPrefix(uname, m.uname):
+			return m
+		case uname == "" && user != nil && (user.Name == m.wide || user.Name == m.narrow && m.wide == ""):
+			return m
+		case uname == "" && user == nil && m.mask == mask:
 			return m
 		}
 	}

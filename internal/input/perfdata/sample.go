@@ -1,6 +1,7 @@
 package perfdata
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -50,6 +51,23 @@ type layout struct {
 	period                       uint64 // of samples that state none
 	idAll                        bool
 	monotonic                    bool // times are of CLOCK_MONOTONIC
+	event                        string
+}
+
+// eventNames are those that perf has for the kernel's own events (perf_hw_id, perf_sw_ids), by the event's type and number.
+var eventNames = [...][]string{
+	{"cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses", "bus-cycles", "stalled-cycles-frontend",
+		"stalled-cycles-backend", "ref-cycles"},
+	{"cpu-clock", "task-clock", "page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy", "bpf-output", "cgroup-switches"},
+}
+
+// eventName is the name of an event of the kernel's own, "" for any other.
+func eventName(kind uint32, number uint64) string {
+	if kind >= uint32(len(eventNames)) || number >= uint64(len(eventNames[kind])) {
+		return ""
+	}
+	return eventNames[kind][number]
 }
 
 // readLayout reads perf_event_attr, of which old kernels write a shorter one.
@@ -62,6 +80,8 @@ func readLayout(attr []byte, big bool) layout {
 	if at(40)&byFrequency == 0 {
 		l.period = max(1, at(16)) // perf record -c
 	}
+	kind := bin.New(attr, big)
+	l.event = eventName(kind.U32(), at(8)&math.MaxUint32) // above: the unit, where there are several
 	clock := bin.NewAt(attr, 92, big)
 	l.monotonic = at(40)&useClockID != 0 && clock.U32() == clockMonotonic
 	return l
@@ -229,12 +249,12 @@ func (r *recording) timeOf(e *event) uint64 {
 	return in.U64()
 }
 
-// name is the name of the event that a layout is of, "" unknown.
+// name is the name of the event that a layout is of: the one that the recording gives it; "" unknown.
 func (a *attributes) name(l *layout, names []string) string {
 	for i := range a.list {
 		if l == &a.list[i] && i < len(names) {
 			return names[i]
 		}
 	}
-	return ""
+	return l.event
 }

@@ -26,9 +26,14 @@ type stream struct {
 	ended     bool
 	noted     map[string]bool
 	kernel    kernel
+	loaded    loaded
 	own       ownVDSO
+	release   string // of the kernel that runs
 	room      room
 	head      *target.Snapshot // read while the recording was opened
+	// unknown is the processor of samples without registers where the recording does not say which it is: perf before Linux 4.14
+	// does not say that through a pipe (HEADER_ARCH). Calls alone can be shown of any.
+	unknown *cpu.Arch
 }
 
 // room is what may still be spent.
@@ -55,7 +60,7 @@ const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 const maxCode = 64 << 20
 
 func newStream(r *recording, env *input.Env, e *events) *stream {
-	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, room: room{
+	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, loaded: loaded{}, release: thisRelease(env.Files), unknown: cpu.Unknown(8), room: room{
 		budget.New("mappings", maxCopied, 0), budget.New("bytes of functions that were made", maxCode, 0)}}
 }
 
@@ -200,6 +205,7 @@ func (s *stream) mmap(ctx context.Context, ev *event) {
 	case pid == kernelPID:
 		s.kernel.mapped(&m)
 	default:
+		s.loaded.add(&m)
 		if p := s.process(pid); !p.made.Mapped(m.name) && p.changes(&m) {
 			s.flush(ctx, p)
 			s.add(p, m)
@@ -299,8 +305,11 @@ func (s *stream) sample(ctx context.Context, ev *event) {
 
 // thread is a sample as a thread; arch is nil where there is nothing to walk.
 func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, arch *cpu.Arch) {
-	regs := s.rec.registersOf(s.env.Archs, one.abi, l.regs)
-	if arch = regs.arch; arch == nil {
+	regs := s.registersOf(one.abi, l.regs)
+	if arch = regs.arch; arch == nil && one.abi == abiNone {
+		arch = s.unknown
+	}
+	if arch == nil {
 		return t, nil
 	}
 	if one.abi != abiNone {
@@ -326,13 +335,15 @@ func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, a
 }
 
 // registersOf are the registers of samples with these bits, mostly those that the last sample had.
-func (r *recording) registersOf(set cpu.Set, abi, mask uint64) *registers {
+func (s *stream) registersOf(abi, mask uint64) *registers {
+	r := s.rec
 	if abi == abiNone {
 		abi = abi64
 	}
 	if r.regs.abi != abi || r.regs.mask != mask {
-		if r.regs = (registers{abi: abi, mask: mask}); findMachine(r.machine, mask) != nil {
-			r.regs = findMachine(r.machine, mask).registersOf(set, abi, mask, r.big)
+		r.regs = registers{abi: abi, mask: mask}
+		if m := findMachine(r.machine, s.env.Files.Raw(), mask); m != nil {
+			r.regs = m.registersOf(s.env.Archs, abi, mask, r.big)
 		}
 	}
 	return &r.regs

@@ -63,14 +63,20 @@ func (s *stream) thisVDSO() *image.Image {
 	return nil
 }
 
-// ofThisRelease tells whether the recording's kernel may be the one that runs.
-func (s *stream) ofThisRelease() bool {
-	if s.env.Files.Disk().FS != nil {
-		return false
+// thisRelease is the release of the kernel that runs, "" where files are not on this machine.
+func thisRelease(files *input.Files) string {
+	if files.Disk().FS != nil {
+		return ""
 	}
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return string(bytes.TrimSpace(release)) == s.rec.release && s.rec.release != ""
+	return string(bytes.TrimSpace(release))
 }
+
+// ofThisRelease tells whether the recording's kernel may be the one that runs.
+func (s *stream) ofThisRelease() bool { return s.release == s.rec.release && s.rec.release != "" }
+
+// ofAnotherRelease tells whether the recording's kernel is not the one that runs, so that it may be of another machine.
+func (s *stream) ofAnotherRelease() bool { return s.release != s.rec.release && s.rec.release != "" }
 
 // memoryImage is an image in this process's memory.
 func (s *stream) memoryImage(addr, size uint64) *image.Image {
