@@ -162,7 +162,7 @@ func (n *namer) named(ctx context.Context, t *Backtrace) []report.Frame {
 			f.Location = n.at(place{f.Module, lookedUp(n.snap.Arch, f.Frame)})
 		}
 		if f.Function == "" && n.names != nil {
-			f.Location = cmp.Or(t.listedName(i), n.madeName(f.Frame), &n.unknown)
+			f.Location = cmp.Or(n.listedName(t, i), n.madeName(f.Frame), &n.unknown)
 		}
 	}
 	return out
@@ -193,7 +193,15 @@ func (n *namer) madeName(f *unwind.Frame) *symbol.Location {
 	if f.Module != nil {
 		entry = f.Module.ToImage(entry)
 	}
-	return &symbol.Location{Function: name, Entry: entry}
+	return &symbol.Location{Function: n.readable(name), Entry: entry}
+}
+
+// readable is the readable form of a name that the capture gives, as far as the Symbolizer makes names readable.
+func (n *namer) readable(name string) string {
+	if r, is := n.names.(interface{ Readable(name string) string }); is {
+		return r.Readable(name)
+	}
+	return name
 }
 
 // created names the go statement that started a goroutine, nil where it is not known.
@@ -210,15 +218,15 @@ func created(snap *target.Snapshot, t *target.Thread, names Symbolizer) *symbol.
 	return &l
 }
 
-// listedName is the name that the capture gives a frame, nil where it gives none.
-func (b *Backtrace) listedName(i int) *symbol.Location {
+// listedName is the name that the capture gives a backtrace's frame, nil where it gives none.
+func (n *namer) listedName(b *Backtrace, i int) *symbol.Location {
 	if i >= len(b.Listed) || b.Listed[i] == nil || b.Listed[i].Symbol == "" {
 		return nil
 	}
 	f, entry, l := &b.Frames[i], b.Listed[i], new(symbol.Location)
-	l.Function, l.Entry, l.NoEntry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.NoOffset, entry.File, entry.Line
+	l.Function, l.Entry, l.NoEntry, l.File, l.Line = n.readable(entry.Symbol), f.PC-entry.Offset, entry.NoOffset, entry.File, entry.Line
 	for _, in := range entry.Inlined {
-		l.Inlines = append(l.Inlines, symbol.Inline{Function: in.Function, File: in.File, Line: in.Line})
+		l.Inlines = append(l.Inlines, symbol.Inline{Function: n.readable(in.Function), File: in.File, Line: in.Line})
 	}
 	if f.Module != nil {
 		l.Entry = f.Module.ToImage(l.Entry)

@@ -35,12 +35,6 @@ type Arch struct {
 }
 
 // String names the ABI in a sentence: mips o32 big-endian.
-// Unknown is a processor of which nothing is known but how many bytes its addresses have: a list of calls can be shown without more.
-// Only such a processor has no PC.
-func Unknown(addrSize int) *Arch {
-	return &Arch{Name: "unknown", AddrSize: addrSize, RegSize: addrSize, RegisterFile: RegisterFile{PC: NoReg, SP: NoReg}}
-}
-
 func (a *Arch) String() string {
 	s := a.Name
 	if a.ABI != "" {

@@ -55,6 +55,17 @@ type Symbolizer struct {
 	// Holds tells whether a place belongs to the function at entry, or may do so; both are image addresses. It is asked for places
 	// behind functions of which the file does not say how far they reach (image.Symbol.Exported). nil: they reach to the next.
 	Holds func(img *image.Image, entry, addr uint64, mode cpu.Mode) bool
+
+	mu     sync.Mutex
+	listed names // that no file has
+}
+
+// Readable is the readable form of a name that a capture has, or the name itself where Mangled.
+func (s *Symbolizer) Readable(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listed.mangled = s.Mangled
+	return s.listed.readable(name)
 }
 
 // maxKnown bounds the answers kept for an image. Backtraces of one program

@@ -50,3 +50,13 @@ func TestHelpFitsTerminals(t *testing.T) {
 		}
 	}
 }
+
+// TestListedNames: names that a capture lists are made readable as those of files are (glibc's backtrace_symbols_fd writes the mangled ones).
+func TestListedNames(t *testing.T) {
+	file := write(t, "crash.txt", "./netd(_ZN3net6Server5closeEv+0x1f) [0x5555555551ff]\n./netd(main+0x9) [0x555555555209]\n")
+	for _, tt := range []struct{ flag, name string }{{"--demangle", "net::Server::close()+0x1f"}, {"--no-demangle", "_ZN3net6Server5closeEv+0x1f"}} {
+		if _, out, _ := bs(t, "bt", tt.flag, file); !strings.Contains(out, tt.name) || !strings.Contains(out, "main+0x9") {
+			t.Errorf("%s: %s", tt.flag, out)
+		}
+	}
+}

@@ -14,8 +14,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/cpu/unknown"
 	"github.com/backsight/backsight/internal/input/console"
 	"github.com/backsight/backsight/target"
 )
@@ -88,7 +88,7 @@ func (k *kernelLog) unknown(r *record) *console.Report {
 	}
 	report := new(console.Report)
 	if k.nobody == nil {
-		k.nobody = cpu.Unknown(8)
+		k.nobody = unknown.Arch(8)
 	}
 	if r.unsupported() == "" {
 		report = &console.Report{Title: r.title(), Arch: k.nobody, OS: "Linux", Thread: target.Thread{Crashed: r.crash, Listed: r.trace.listed}}

@@ -64,7 +64,7 @@ func newBinaries(ctx context.Context, r *record, env *input.Env) *binaries {
 	}
 	b.exe(r)
 	if b.arch == nil {
-		b.arch = unknown(r)
+		b.arch = unknownOf(r)
 	}
 	b.byRegisters(r)
 	for _, k := range b.known {

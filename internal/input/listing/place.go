@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/cpu/unknown"
 )
 
 // place finds where a binary was loaded, from what tells most: addresses beside offsets, the mappings, the registers of a thread
@@ -201,8 +202,8 @@ func (b *binaries) printed(t *thread) (found *cpu.Arch) {
 	return found
 }
 
-// unknown is the processor of a record that tells of none.
-func unknown(r *record) *cpu.Arch {
+// unknownOf is the processor of a record that tells of none.
+func unknownOf(r *record) *cpu.Arch {
 	size := 4
 	for _, t := range r.threads {
 		for i := range t.frames {
@@ -216,5 +217,5 @@ func unknown(r *record) *cpu.Arch {
 			size = 8
 		}
 	}
-	return cpu.Unknown(size)
+	return unknown.Arch(size)
 }

@@ -32,9 +32,10 @@ func (s *stream) flush(ctx context.Context, p *process) {
 	if snap.Modules = p.modules; slices.ContainsFunc(snap.Threads, func(t target.Thread) bool { return len(t.Inner) > 0 }) {
 		s.addKernel(snap)
 	}
+	s.name(p, snap)
 	snap.Made = p.made.Names(ctx, s.env.Files, int(p.pid), true)
 	for _, m := range snap.Modules { // which of several ABIs the program has
-		if m.Image != nil && (snap.Arch == s.unknown || m.Image.Arch.Name == snap.Arch.Name && m.Image.Arch.AddrSize == snap.Arch.AddrSize) {
+		if m.Image != nil && (snap.Arch == s.rec.unknown || m.Image.Arch.Name == snap.Arch.Name && m.Image.Arch.AddrSize == snap.Arch.AddrSize) {
 			snap.Arch = m.Image.Arch
 			break
 		}

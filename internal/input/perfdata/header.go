@@ -72,6 +72,10 @@ func (r *recording) feature(number uint64, data []byte) {
 		r.release = string(bytes.TrimRight(in.Bytes(uint64(in.U32())), "\x00"))
 	case featureEvents:
 		r.eventNames(&in)
+	case featureFile:
+		r.files = readFiles(data, r.big, readFile)
+	case featureFile2:
+		r.files = readFiles(data, r.big, readFileMessage)
 	case featureDirectory:
 		r.directory = true
 	case featureBuildID:

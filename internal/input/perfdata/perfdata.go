@@ -19,6 +19,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/cpu/unknown"
 	"github.com/backsight/backsight/target"
 )
 
@@ -39,15 +40,17 @@ type recording struct {
 	name  string
 	big   bool
 	attrs attributes
-	// machine is the processor's name as uname has it, "" unknown; arch, once it is known, the processor.
-	machine string
-	arch    *cpu.Arch
-	release string
-	ids     map[string][]byte // build IDs by the file's name
-	names   []string          // of the events, in the order of attrs
-	issues  []target.Issue
-	begin   uint64    // the time of the first sample
-	regs    registers // of the last
+	// machine is the processor's name as uname has it, "" unknown; arch, once it is known, the processor. unknown is the one of samples without
+	// registers where the recording does not say: perf before Linux 4.14 does not say that through a pipe (HEADER_ARCH).
+	machine       string
+	arch, unknown *cpu.Arch
+	release       string
+	ids           map[string][]byte // build IDs by the file's name
+	names         []string          // of the events, in the order of attrs
+	files         map[string]*functions
+	issues        []target.Issue
+	begin         uint64    // the time of the first sample
+	regs          registers // of the last
 	// cut: a part behind the events is not whole. directory: the recording is one (perf record --threads, --kcore), which may have events
 	// in further files.
 	cut, directory bool
@@ -58,7 +61,7 @@ type recording struct {
 const pipeHeader, fileHeader, featureBits = 16, 104, 256
 
 func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
-	r := &recording{name: c.Name, big: string(c.Head[:8]) == big, ids: map[string][]byte{}}
+	r := &recording{name: c.Name, big: string(c.Head[:8]) == big, ids: map[string][]byte{}, unknown: unknown.Arch(8)}
 	in := bin.New(c.Head, r.big)
 	in.Skip(8)
 	var e *events

@@ -95,14 +95,14 @@ func (f *file) bytes() []byte {
 		magic = big
 	}
 	b := append([]byte(magic), f.words(fileHeader, uint64(len(attrs)), at, uint64(len(attrs)), at+uint64(len(attrs)), uint64(len(data)), 0, 0)...)
-	var flags uint64
+	var flags [featureBits / 64]uint64
 	for n := range f.feats {
-		flags |= 1 << n
+		flags[n/64] |= 1 << (n % 64)
 	}
-	b = append(b, f.words(flags, 0, 0, 0)...)
+	b = append(b, f.words(flags[:]...)...)
 	b = append(append(b, attrs...), data...)
 	at, bodies := uint64(len(b)+16*len(f.feats)), []byte(nil)
-	for n := range 64 {
+	for n := range featureBits {
 		if body, ok := f.feats[n]; ok {
 			b = append(b, f.words(at+uint64(len(bodies)), uint64(len(body)))...)
 			bodies = append(bodies, body...)
@@ -188,7 +188,7 @@ const programSays = `x86_64 8 sh /bin/sh@0x1000
   8 sh at 5: pc 0x1200 sp 0x7000 stack 16
 x86_64 7 sh /bin/sh@0x1000
   7 sh at 3: pc 0x1100 sp 0x7000 stack 16
-x86_64 8 netd /usr/sbin/netd@0x401000
+x86_64 8 netd /usr/sbin/netd@0x400000
   9 worker at 11: pc 0x401010 sp 0x7fff0000 stack 32 0xffffffff81000010 0xffffffff81000020
   8 netd at 12: pc 0x401020 sp 0x7ffe0000 stack 8
 `
@@ -469,6 +469,9 @@ func FuzzOpen(f *testing.F) {
 	seed.program()
 	f.Add(seed.bytes())
 	f.Add(seed.pipe())
+	names := []function{{0x100, 0x80, "leaf"}}
+	seed.feats[featureFile], seed.feats[featureFile2] = seed.fileStruct("/bin/sh", fileELF, 0, names, 0), seed.fileMessage("/bin/sh", fileELF, 0, names, 0)
+	f.Add(seed.bytes())
 	seed.order = binary.BigEndian
 	f.Add(seed.bytes())
 	env := environment()

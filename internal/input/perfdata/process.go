@@ -97,9 +97,14 @@ func (p *process) changes(m *mapping) bool {
 	return m.exec || first < last
 }
 
+// above is the first of the mappings that ends behind an address.
+func (p *process) above(addr uint64) int {
+	return sort.Search(len(p.maps), func(i int) bool { return p.maps[i].Hi > addr })
+}
+
 // over are the mappings, from first to before last, that lie where another is made.
 func (p *process) over(m *mapping) (first, last int) {
-	first = sort.Search(len(p.maps), func(i int) bool { return p.maps[i].Hi > m.Lo })
+	first = p.above(m.Lo)
 	for last = first; last < len(p.maps) && p.maps[last].Lo < m.Hi; {
 		last++
 	}
@@ -216,7 +221,20 @@ func (s *stream) module(p *process, m *mapping) *target.Module {
 			return module
 		}
 	}
-	return &target.Module{Name: m.name, Range: m.Range, Bias: m.Lo - m.off, BuildID: id}
+	return &target.Module{Name: m.name, Range: target.Range{Lo: p.begin(m), Hi: m.Hi}, Bias: m.Lo - m.off, BuildID: id}
+}
+
+// begin is where the file of a mapping begins in memory, as far as nothing else is mapped there: what tools ask for is how far
+// behind that an address lies.
+func (p *process) begin(m *mapping) uint64 {
+	before := uint64(0)
+	if i := p.above(m.Lo); i > 0 {
+		before = p.maps[i-1].Hi
+	}
+	if m.off > m.Lo-before {
+		return m.Lo
+	}
+	return m.Lo - m.off
 }
 
 // file is the image of a file that a process has mapped: the one that the user names, the one at its path, the one that perf keeps.

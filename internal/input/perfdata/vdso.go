@@ -20,7 +20,7 @@ const maxVDSO = 256 << 10
 // perf keeps.
 func (s *stream) vdso(m *mapping) *target.Module {
 	if !s.own.read {
-		s.own = ownVDSO{true, s.thisVDSO()}
+		s.own.read, s.own.image = true, s.thisVDSO()
 	}
 	img, id := s.own.image, s.rec.ids[vdsoName]
 	if img == nil || len(id) > 0 && !bytes.Equal(id, img.BuildID) {
@@ -43,10 +43,11 @@ func (s *stream) keptVDSO(id []byte) *image.Image {
 	return img
 }
 
-// ownVDSO is that of this process, once it was read.
-type ownVDSO struct {
-	read  bool
-	image *image.Image // nil: it is another kernel's
+// ownKernel is the kernel that runs: its release, and once it was read, its shared object in this process.
+type ownKernel struct {
+	release string
+	read    bool
+	image   *image.Image // nil: it is another kernel's
 }
 
 // thisVDSO is that of this process; nil where the recording is of another kernel or of programs of another kind.
@@ -63,8 +64,8 @@ func (s *stream) thisVDSO() *image.Image {
 	return nil
 }
 
-// thisRelease is the release of the kernel that runs, "" where files are not on this machine.
-func thisRelease(files *input.Files) string {
+// ownRelease is the release of the kernel that runs, "" where files are not on this machine.
+func ownRelease(files *input.Files) string {
 	if files.Disk().FS != nil {
 		return ""
 	}
@@ -73,10 +74,12 @@ func thisRelease(files *input.Files) string {
 }
 
 // ofThisRelease tells whether the recording's kernel may be the one that runs.
-func (s *stream) ofThisRelease() bool { return s.release == s.rec.release && s.rec.release != "" }
+func (s *stream) ofThisRelease() bool { return s.own.release == s.rec.release && s.rec.release != "" }
 
 // ofAnotherRelease tells whether the recording's kernel is not the one that runs, so that it may be of another machine.
-func (s *stream) ofAnotherRelease() bool { return s.release != s.rec.release && s.rec.release != "" }
+func (s *stream) ofAnotherRelease() bool {
+	return s.own.release != s.rec.release && s.rec.release != ""
+}
 
 // memoryImage is an image in this process's memory.
 func (s *stream) memoryImage(addr, size uint64) *image.Image {
