@@ -85,6 +85,17 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestOneEvent: samples of one event are of a type of its name.
+func TestOneEvent(t *testing.T) {
+	var s display.Stacks
+	r := sample(t)
+	r.Snapshot.Threads[0].Moment = &target.Moment{Event: "cycles"}
+	count(t, &s, r)
+	if p := parsed(t, &s); len(p.SampleType) != 1 || p.SampleType[0].Type != "cycles" || p.Sample[0].Value[0] != 1 {
+		t.Errorf("%v", p)
+	}
+}
+
 // parsed is what pprof's own reader has of stacks.
 func parsed(t *testing.T, s *display.Stacks) *profile.Profile {
 	var b bytes.Buffer
@@ -136,6 +147,12 @@ func TestPprofProgram(t *testing.T) {
 	count(t, &s, r)
 	if p := parsed(t, &s); len(p.Mapping) != 2 || p.Mapping[0].File != "/lib/firmware.elf" {
 		t.Errorf("%v", p.Mapping)
+	}
+	var linked display.Stacks
+	r.Snapshot.Command = "firmware"
+	count(t, &linked, r)
+	if p := parsed(t, &linked); len(p.Mapping) != 2 || p.Mapping[0].File != "/lib/firmware.elf" {
+		t.Errorf("called by a link: %v", p.Mapping)
 	}
 }
 

@@ -7,19 +7,20 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/internal/protobuf"
 	"github.com/backsight/backsight/internal/typeset"
 	"github.com/backsight/backsight/target"
 )
 
-// WritePprof writes the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, for each
-// event where there are several. It is compressed by gzip.
+// WritePprof writes the stacks as a profile that pprof reads: one sample for each stack of places, with how many threads had it, of a
+// recording with how many samples of each event. It is compressed by gzip.
 func (s *Stacks) WritePprof(w io.Writer) error {
 	p := profile{functions: map[stackFunction]uint64{}, places: map[stackPlace]uint64{}, modules: map[*stackModule]uint64{}}
 	p.text("") // is the first text
 	kinds := s.events()
-	if len(kinds) < 2 {
+	if len(kinds) == 0 {
 		kinds = []string{"threads"}
 	}
 	for _, kind := range slices.Backward(kinds) { // pprof shows the last unless it is asked for another
@@ -59,15 +60,19 @@ func (s *Stacks) WritePprof(w io.Writer) error {
 	return zip.Close()
 }
 
-// mapProgram adds the mapping of the first stacks' program before all others: pprof takes the first one for the program's own.
+// mapProgram adds the mapping of the first stacks' program before all others: pprof takes the first one for the program's own. A process is
+// called as its file, or as a link to that (python3, of python3.11).
 func (p *profile) mapProgram(s *Stacks) {
 	if len(s.origins.list) == 0 {
 		return
 	}
-	for i := range s.parts {
-		if m := s.parts[i].module; target.BaseName(m.name) == s.origins.list[0].program {
-			p.mapping(m)
-			return
+	program := s.origins.list[0].program
+	for _, is := range []func(file, program string) bool{func(file, program string) bool { return file == program }, strings.HasPrefix} {
+		for i := range s.parts {
+			if m := s.parts[i].module; is(target.BaseName(m.name), program) {
+				p.mapping(m)
+				return
+			}
 		}
 	}
 }
