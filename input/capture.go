@@ -206,6 +206,9 @@ func (c *Capture) Forget() {
 	if len(c.mapped) >= leastForgotten {
 		mapped.Forget(c.mapped)
 	}
+	for _, o := range c.Others {
+		o.Forget()
+	}
 }
 
 // leastForgotten is the size of a capture from which on its pages are given back.

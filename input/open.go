@@ -21,6 +21,9 @@ func (env *Env) Open(ctx context.Context, path string) (Stream, error) {
 	if path == "-" {
 		return env.OpenReader(ctx, "standard input", os.Stdin)
 	}
+	if files := inDirectory(env.Files.Disk(), path); files != nil {
+		return env.OpenSet(ctx, files)
+	}
 	c, err := openFile(ctx, path, env)
 	if err != nil {
 		return nil, err
@@ -230,11 +233,7 @@ func (c *Capture) setParts(f mapped.File) error {
 func openError(disk mapped.Disk, path string, err error) error {
 	reason := "cannot be opened"
 	if st, e := disk.Stat(path); e == nil && st.IsDir() {
-		why := "a directory, no capture: name the files in it"
-		if disk.Regular(path + "/data") { // perf record --kcore
-			why += ", such as " + path + "/data"
-		}
-		return &Error{Path: path, Offset: -1, Reason: why}
+		return &Error{Path: path, Offset: -1, Reason: "a directory, no capture: name the files in it"}
 	}
 	if errors.Is(err, mapped.ErrNotRegular) {
 		reason = "cannot be used as a capture (to read a pipe, redirect it and name it -)"

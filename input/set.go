@@ -3,6 +3,10 @@ package input
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // Sets groups files by the captures that they are: files of one set together (Format.Set), every
@@ -41,6 +45,33 @@ func setOf(path string, env *Env) string {
 		}
 	}
 	return ""
+}
+
+// maxInDirectory is how many files are looked for in a recording: perf record --threads writes one for each processor at most.
+const maxInDirectory = 1 << 12
+
+// inDirectory are the files of a recording that perf wrote as a directory (--kcore, --threads): data, and data.0 and so on, of which some may be
+// empty; nil where path is none.
+func inDirectory(disk mapped.Disk, path string) (files []string) {
+	if st, err := disk.Stat(path); err != nil || !st.IsDir() {
+		return nil
+	}
+	data := filepath.Join(path, "data")
+	if !disk.Regular(data) {
+		return nil
+	}
+	files = []string{data}
+	for i := range maxInDirectory {
+		file := fmt.Sprintf("%s.%d", data, i)
+		st, err := disk.Stat(file)
+		if err != nil {
+			break
+		}
+		if st.Size() > 0 {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // OpenSet is Open for a capture of one or several files, as Sets groups them.

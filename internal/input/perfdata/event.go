@@ -57,6 +57,13 @@ func readEvent(in *bin.Reader) (e event) {
 	return e
 }
 
+// rounds are times of the rounds in which perf writes events (eventRound).
+type rounds struct {
+	round  uint64 // the latest of the rounds before the one that is read
+	latest uint64
+	until  uint64 // events that are not later may be told
+}
+
 // events are those of a recording, in the order of their times. Each processor has a buffer of its own, and perf writes one
 // after the other: what the first round of all buffers has may lie behind what the second has, but not the third (eventRound).
 type events struct {
@@ -67,19 +74,18 @@ type events struct {
 	at      int64         // offset in the file
 	waiting byTime
 	size    int    // bytes that wait
+	most    int    // that may
 	count   uint64 // of events that waited
-	round   uint64 // the latest time of the rounds before the one that is read
-	latest  uint64
-	until   uint64 // those that are not later may be told
-	inner   []byte // unpacked, in buffer
-	buffer  []byte
-	packed  unpacker
-	cut     bool
+	rounds
+	inner  []byte // unpacked, in buffer
+	buffer []byte
+	packed unpacker
+	cut    bool
 }
 
-// maxWaiting bounds in bytes the events that wait for others: buffers of perf have half a megabyte a processor. Each takes
-// perEvent besides its own.
-const maxWaiting, perEvent = 16 << 20, 64
+// maxWaiting bounds in bytes the events of all files that wait for others, or leastWaiting those of each: buffers of perf have half a
+// megabyte a processor. Each takes perEvent besides its own.
+const maxWaiting, leastWaiting, perEvent = 16 << 20, 1 << 20, 64
 
 // pipeEvents are those of a recording through a pipe.
 func pipeEvents(r *recording, in io.Reader) *events {
@@ -96,7 +102,7 @@ func fileEvents(r *recording, all []byte, data section) *events {
 
 // next is the next event by time, ok is false behind the last.
 func (e *events) next(ctx context.Context) (ev event, ok bool) {
-	for !e.cut && (len(e.waiting) == 0 || e.waiting[0].time > e.until && e.size <= maxWaiting) {
+	for !e.cut && (len(e.waiting) == 0 || e.waiting[0].time > e.until && e.size <= e.most) {
 		if ev, ok = e.read(ctx); !ok {
 			if ctx.Err() != nil {
 				return ev, false

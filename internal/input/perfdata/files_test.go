@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/cpu/x86"
 	"github.com/backsight/backsight/internal/image/elf"
+	"github.com/backsight/backsight/target"
 )
 
 // TestKept: perf keeps the binaries of what it recorded by their build IDs; they are read where the file is gone, or is another by now.
@@ -90,5 +92,20 @@ func TestRuns(t *testing.T) {
 		if p.runs(file) != runs {
 			t.Errorf("%s: %v", file, !runs)
 		}
+	}
+}
+
+// TestRemapped: code that is mapped over other code takes its place.
+func TestRemapped(t *testing.T) {
+	p, s := &process{}, newStream(nil, environment(), nil)
+	s.add(p, mapping{Range: target.Range{Lo: 0x1000, Hi: 0x5000}, name: "/a", exec: true})
+	s.add(p, mapping{Range: target.Range{Lo: 0x2000, Hi: 0x3000}, off: 0x100, name: "/b", exec: true})
+	s.add(p, mapping{Range: target.Range{Lo: 0x4000, Hi: 0x6000}, name: "//anon"})
+	var got strings.Builder
+	for _, m := range p.maps {
+		fmt.Fprintf(&got, "%s %#x-%#x+%#x\n", m.name, m.Lo, m.Hi, m.off)
+	}
+	if want := "/a 0x1000-0x2000+0x0\n/b 0x2000-0x3000+0x100\n/a 0x3000-0x4000+0x2000\n"; got.String() != want {
+		t.Errorf("%swant\n%s", got.String(), want)
 	}
 }

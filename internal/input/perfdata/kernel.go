@@ -3,6 +3,7 @@ package perfdata
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -121,10 +122,13 @@ func (s *stream) loadKernel() *target.Module {
 	return m
 }
 
-// kernelNames is the kernel with the names of its functions: those that perf keeps of the recording's kernel (perf-buildid-cache(1)), or
-// those of the kernel that runs, if it is the same. It is m where none are known.
+// kernelNames is the kernel with the names of its functions: those beside the recording, those that perf keeps of its kernel
+// (perf-buildid-cache(1)), or those of the kernel that runs, if it is the same. It is m where none are known.
 func (s *stream) kernelNames(m *target.Module) *target.Module {
 	var paths []string
+	if s.rec.directory { // perf record --kcore
+		paths = append(paths, filepath.Join(filepath.Dir(s.rec.name), "kcore_dir", "kallsyms"))
+	}
 	if kept := s.kept(m.BuildID, "kallsyms"); kept != "" {
 		paths = append(paths, kept)
 	}

@@ -64,9 +64,9 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	r := &recording{name: c.Name, big: string(c.Head[:8]) == big, ids: map[string][]byte{}, unknown: unknown.Arch(8)}
 	in := bin.New(c.Head, r.big)
 	in.Skip(8)
-	var e *events
+	var files []*events
 	if in.U64() == pipeHeader {
-		e = pipeEvents(r, c.Stream())
+		files = append(files, pipeEvents(r, c.Stream()))
 	} else {
 		all, broken := c.Bytes(ctx)
 		if len(all) < fileHeader {
@@ -80,9 +80,19 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		} else if r.cut {
 			r.issue("the recording is cut short behind its events: what it says of the machine and of build IDs is missing")
 		}
-		e = fileEvents(r, all, data)
+		files = append(files, fileEvents(r, all, data))
 	}
-	s := newStream(r, env, e)
+	for _, o := range c.Others {
+		all, err := o.Bytes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, fileEvents(r, all, section{0, uint64(len(all))}))
+	}
+	for _, e := range files {
+		e.most = max(maxWaiting/len(files), leastWaiting)
+	}
+	s := newStream(r, env, files...)
 	if err := s.first(ctx); err != nil {
 		return nil, err
 	}

@@ -136,6 +136,12 @@ func summary(t testing.TB, data []byte) string {
 		return err.Error() + "\n"
 	}
 	defer s.Close()
+	return told(t, s)
+}
+
+// told is a summary of a recording's snapshots.
+func told(t testing.TB, s input.Stream) string {
+	t.Helper()
 	var b strings.Builder
 	for {
 		snap, err := s.Next(context.Background())
@@ -258,6 +264,38 @@ x86_64 7 sh /bin/sh@0x1000
 	}
 }
 
+// TestThreads: perf record --threads writes a directory: a file with the header, and one for each thread. Their events are told in the order
+// of their times; that alone is no recording.
+func TestThreads(t *testing.T) {
+	f := newFile(binary.LittleEndian)
+	f.program()
+	f.feats[featureDirectory] = f.words(1)
+	of := [3][]byte{}
+	for i, e := range f.events[1:] { // the first is in the file with the header
+		of[i%2] = append(of[i%2], e...)
+	}
+	f.events = f.events[:1]
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"data": f.bytes(), "data.0": of[0], "data.1": nil, "data.2": of[1]} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := environment()
+	env.Formats = []input.Format{Format()}
+	s, err := env.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := told(t, s); got != programSays {
+		t.Errorf("%swant\n%s", got, programSays)
+	}
+	if _, err := env.Open(t.Context(), filepath.Join(dir, "data")); err == nil || !strings.Contains(err.Error(), "name the directory") {
+		t.Errorf("the file alone: %v", err)
+	}
+}
+
 // TestLosses: what a recording lacks is said.
 func TestLosses(t *testing.T) {
 	f := newFile(binary.LittleEndian)
@@ -313,37 +351,6 @@ aarch64 7
 `
 	if got := summary(t, f.bytes()); got != want {
 		t.Errorf("%swant\n%s", got, want)
-	}
-}
-
-// TestKernelNames: the kernel's functions have the names of the list that perf keeps, made when the kernel lay elsewhere.
-func TestKernelNames(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	dir := filepath.Join(home, ".debug", ".build-id", "ab", strings.Repeat("ab", sha1-1))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	const list = "ffffffff81000000 T _text\nffffffff81000100 T do_exit\nffffffff81000200 T _etext\n"
-	if err := os.WriteFile(filepath.Join(dir, "kallsyms"), []byte(list), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f := newFile(binary.LittleEndian)
-	f.event(eventBuildID, 0, 0, f.halves(kernelPID), bytes.Repeat([]byte{0xab}, sha1), make([]byte, 4), []byte(kernelName+"\x00"))
-	f.event(eventMmap, 1, 1, f.halves(kernelPID, 0), f.words(0xffffffff92000000, 0x1000, 0xffffffff92000000), []byte(kernelName+"_text\x00"))
-	f.sample(2, 7, 7, []uint64{contextKernel, 0xffffffff92000110}, 0x7000, 0x1100, nil)
-	s, err := open(t.Context(), input.NewCapture("perf.data", f.bytes()), environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	snap, err := s.Next(t.Context())
-	if err != nil || len(snap.Modules) != 1 || snap.Modules[0].Image == nil {
-		t.Fatalf("%v, modules %v", err, snap.Modules)
-	}
-	m := snap.Modules[0]
-	if sym, ok := m.Image.Symbols.At(m.ToImage(0xffffffff92000110)); !ok || sym.Name != "do_exit" || m.Name != kernelName {
-		t.Errorf("%s in %s", sym.Name, m.Name)
 	}
 }
 
@@ -445,21 +452,6 @@ func TestContext(t *testing.T) {
 	}
 	if err != context.Canceled {
 		t.Errorf("the end of the context: %v", err)
-	}
-}
-
-// TestRemapped: code that is mapped over other code takes its place.
-func TestRemapped(t *testing.T) {
-	p, s := &process{}, newStream(nil, environment(), nil)
-	s.add(p, mapping{Range: target.Range{Lo: 0x1000, Hi: 0x5000}, name: "/a", exec: true})
-	s.add(p, mapping{Range: target.Range{Lo: 0x2000, Hi: 0x3000}, off: 0x100, name: "/b", exec: true})
-	s.add(p, mapping{Range: target.Range{Lo: 0x4000, Hi: 0x6000}, name: "//anon"})
-	var got strings.Builder
-	for _, m := range p.maps {
-		fmt.Fprintf(&got, "%s %#x-%#x+%#x\n", m.name, m.Lo, m.Hi, m.off)
-	}
-	if want := "/a 0x1000-0x2000+0x0\n/b 0x2000-0x3000+0x100\n/a 0x3000-0x4000+0x2000\n"; got.String() != want {
-		t.Errorf("%swant\n%s", got.String(), want)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type stream struct {
 	rec       *recording
 	env       *input.Env
-	events    *events
+	events    merged
 	processes map[uint32]*process
 	pending   []*process // those that have samples, and some that had
 	held      int        // bytes that samples hold which are pending
@@ -53,8 +53,8 @@ const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 // maxCode bounds the code of functions that were made. Node.js and HotSpot make some ten megabytes, of which stacks lead to some.
 const maxCode = 64 << 20
 
-func newStream(r *recording, env *input.Env, e *events) *stream {
-	return &stream{rec: r, env: env, events: e, processes: map[uint32]*process{}, noted: map[string]bool{}, loaded: loaded{},
+func newStream(r *recording, env *input.Env, files ...*events) *stream {
+	return &stream{rec: r, env: env, events: merged{files: files}, processes: map[uint32]*process{}, noted: map[string]bool{}, loaded: loaded{},
 		own:  ownKernel{release: ownRelease(env.Files)},
 		room: room{budget.New("mappings", maxCopied, 0), budget.New("bytes of functions that were made", maxCode, 0)}}
 }
@@ -71,7 +71,7 @@ func (s *stream) first(ctx context.Context) error {
 			why = "a recording of perf without samples of user code: they have no registers and stack (--call-graph dwarf) and no calls (--call-graph fp)"
 		}
 		if s.rec.directory {
-			why += "; those of perf record --threads lie in other files beside it, and are not read"
+			why += "; those of perf record --threads lie in other files beside it: name the directory"
 		}
 		for _, i := range s.rec.issues {
 			why += "; " + strings.TrimPrefix(i.Text, s.rec.name+": ")
@@ -108,7 +108,7 @@ func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
 
 // Close implements input.Stream.
 func (s *stream) Close() error {
-	s.events.packed.close()
+	s.events.close()
 	return nil
 }
 
