@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -57,6 +58,10 @@ func TestWithoutMachine(t *testing.T) {
 	const want = "unknown 7  /bin/sh@0x400000\n  7  at 2: pc 0x0 sp 0x0 stack 0 0x400100 0x400200\n"
 	if got := summary(t, calls.pipe()); got != want {
 		t.Errorf("calls:\n%swant\n%s", got, want)
+	}
+	f.attr = f.words(0, 0, 0, testFields, 0, sampleIDAll, 0, 0, 0, 0, testRegs|1<<63)
+	if got := summary(t, f.pipe()); !strings.Contains(got, "--arch does") {
+		t.Errorf("registers of nobody knows which processor: %s", got)
 	}
 	for _, tt := range []struct {
 		user, is string

@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 
@@ -36,10 +37,20 @@ type room struct {
 	code     budget.Budget // of functions that were made, in bytes
 }
 
-// lacks is what a recording lacks: what was lost, how often it was throttled, samples without anything to walk.
+// lacks is what a recording lacks: what was lost, how often it was throttled, samples without anything to walk, and the name of the
+// processor that registers are of.
 type lacks struct {
 	lost               uint64
 	throttled, skipped int
+	machine            bool
+}
+
+// skippedText says how many samples have nothing to walk, and why.
+func (l *lacks) skippedText() string {
+	if l.machine {
+		return fmt.Sprintf("%d samples are left out: the recording does not say of which processor their registers are; --arch does", l.skipped)
+	}
+	return fmt.Sprintf("%d samples have neither registers with a stack nor a list of calls", l.skipped)
 }
 
 // A snapshot's samples, and what they hold in bytes: the more there are, the less the work for each, and the more is in memory. That
@@ -67,7 +78,7 @@ func (s *stream) first(ctx context.Context) error {
 	}
 	if err == io.EOF {
 		why := "a recording without samples of user code: nothing ran, or for too short a time"
-		if s.lacks.skipped > 0 {
+		if s.lacks.skipped > 0 && !s.lacks.machine {
 			why = "a recording of perf without samples of user code: they have no registers and stack (--call-graph dwarf) and no calls (--call-graph fp)"
 		}
 		if s.rec.directory {
@@ -122,7 +133,7 @@ func (s *stream) end(ctx context.Context) {
 		s.rec.issue("the kernel throttled the recording %d times: there are fewer samples than asked for", s.lacks.throttled)
 	}
 	if s.lacks.skipped > 0 {
-		s.rec.issue("%d samples have neither registers with a stack nor a list of calls", s.lacks.skipped)
+		s.rec.issue("%s", s.lacks.skippedText())
 	}
 	s.flushAll(ctx)
 }

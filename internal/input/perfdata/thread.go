@@ -56,6 +56,7 @@ func (s *stream) thread(one *sample, l *layout, mode uint16) (t target.Thread, a
 		arch = s.rec.unknown
 	}
 	if arch == nil {
+		s.lacks.machine = true
 		return t, nil
 	}
 	if one.abi != abiNone {
