@@ -340,7 +340,7 @@ func TestCalls(t *testing.T) {
 	f := newFile(binary.BigEndian)
 	f.feats[featureArch] = text(f.order, "aarch64")
 	f.attr = f.words(0, 0, 0, hasIP|hasTID|hasTime|hasCallchain, 0, sampleIDAll)
-	f.event(eventSample, userMode, 1, f.words(0x1100), f.halves(7, 7), f.words(1, 3, contextUser, 0x1100, 0x1200))
+	f.event(eventSample, userMode, 1, f.words(0x1100), f.halves(7, 7), f.words(1, 4, contextUser, 0x1100, 0x1200, 0))
 	f.event(eventSample, 1, 2, f.words(0xffff800008000010), f.halves(7, 7), f.words(2, 0))
 	f.event(eventSample, 1, 3, f.words(0xffff800008000020), f.halves(0, 0), f.words(3, 0))
 	want := `aarch64 0 swapper

@@ -120,6 +120,7 @@ func calls(chain []byte, big bool) (kernel, user []target.Listed) {
 			list = &user
 		case pc >= contextMax:
 			list = new([]target.Listed)
+		case pc == 0 && in.Len() == 0: // the end of a chain of frame pointers
 		default:
 			*list = append(*list, target.Listed{PC: pc, Exact: len(*list) == 0})
 		}
