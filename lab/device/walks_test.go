@@ -61,7 +61,8 @@ func TestWalks(t *testing.T) {
 			t.Fatal(err)
 		}
 		reader, gcc, scan := ways[1], ways[2], ways[3]
-		if reader.N < 100 || reader.Whole < reader.N*97/100 || reader.Wrong > gcc.Wrong || scan.Wrong == 0 {
+		told := reader.N - gcc.Wrong // chains that the emulator has right; on a busy machine there are fewer
+		if reader.N < 100 || gcc.Wrong > reader.N/10 || reader.Whole < told*97/100 || reader.Wrong > gcc.Wrong || scan.Wrong == 0 {
 			t.Errorf("%s: the reader %d walks, %d whole, %d wrong; GCC %d wrong; a scan %d wrong", m.Name, reader.N, reader.Whole, reader.Wrong, gcc.Wrong, scan.Wrong)
 		}
 	}
