@@ -190,13 +190,12 @@ func (f *found) some(p []step, k, at int) bool {
 		default:
 			end = len(f.line)
 		}
+		f.left -= (end - at) / perStep
 		if verb == 's' && strings.ContainsAny(f.line[at:end], " \t") { // names of functions have blanks, those of files hardly ever
 			return false
 		}
 		f.at[verb-'a'] = [2]int32{int32(at), int32(end)}
-		if verb == 'f' && end < len(f.line) && !closed(f.line[at:end]) {
-			f.left -= (end - at) / perStep
-		} else if f.from(p, k+1, end) {
+		if (verb != 'f' || end == len(f.line) || closed(f.line[at:end])) && f.from(p, k+1, end) {
 			return true
 		}
 		if f.left < 0 {
@@ -206,7 +205,7 @@ func (f *found) some(p []step, k, at int) bool {
 	return false
 }
 
-// perStep is how many bytes of a name are looked at for the cost of a step.
+// perStep is how many bytes of a text are looked at for the cost of a step.
 const perStep = 32
 
 // closed tells whether each bracket of a function's name is closed, those of its operators aside: a blank may stand before an argument of
@@ -235,12 +234,7 @@ func (s *step) next(rest, literal string) int {
 	if literal != "" {
 		return strings.Index(rest, literal)
 	}
-	for i := range len(rest) {
-		if strings.IndexByte(s.stops, rest[i]) >= 0 {
-			return i
-		}
-	}
-	return -1
+	return strings.IndexAny(rest, s.stops)
 }
 
 // span is how long the number or word is that a verb stands for, 0 for none.
