@@ -130,13 +130,6 @@ func (f *Function) Straight(pc uint64) bool {
 	return b != nil && b.start == f.Entry.PC
 }
 
-// FallsInto tells whether the function comes to an address by falling through a call, and
-// a block begins there.
-func (f *Function) FallsInto(pc uint64) bool {
-	b, _ := f.blocks.at(pc)
-	return b != nil && b.start == pc && b.via == edgeCall
-}
-
 // FramedAt tells whether the function runs through an address with SP other than on
 // entry. What falls through a call may be another function's beginning.
 func (f *Function) FramedAt(pc uint64) bool {
