@@ -135,7 +135,7 @@ func (w *wayOut) rank() rank {
 // calls on x86-64 with SP as it was at the entry, where the ABI wants another alignment. The frame
 // there belongs to the other function, whose entry the candidate does not have.
 func (c *candidate) landingPad() bool {
-	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced && !c.fn.OfLandingPads()
+	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced
 }
 
 // begins tells whether the code at the entry begins like a function: the return address is saved,
