@@ -42,19 +42,7 @@ func (f *finder) crossCheck(r *search) {
 	}
 	before := f.query.Cost
 	defer func() { f.account.cost += f.query.Cost - before }()
-	// From the entry that the table states: to look for others takes a pass through
-	// the image.
-	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0
-	if entry, ok := f.verifier.starts.linked(r.frame, table); ok {
-		f.query.Entry = entry
-	}
-	f.query.HasEntry = f.query.HasEntry && !several
-	if f.codeRule == nil {
-		f.codeRule = new(Rule)
-	}
-	rule := f.codeRule
-	rule.Reset()
-	found := src.Rule(&f.query, rule) == unwind.Found
+	rule, found := f.ruleByCode(src, r, several)
 	byReturn := found && f.returnsByLink(r.frame, table)
 	sure := byReturn || found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
 	if !sure && (!several || !found) {
@@ -80,6 +68,21 @@ func (f *finder) crossCheck(r *search) {
 		}
 	}
 	r.dispute() // the code or the table is wrong
+}
+
+// ruleByCode is the code's first rule from the entry that the table states: to look for others takes a pass through the image, and is
+// done only where the table describes several functions.
+func (f *finder) ruleByCode(src RuleSource, r *search, several bool) (rule *Rule, found bool) {
+	table := &r.best
+	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0 && !several
+	if entry, ok := f.verifier.starts.linked(r.frame, table); ok {
+		f.query.Entry = entry
+	}
+	if f.codeRule == nil {
+		f.codeRule = new(Rule)
+	}
+	f.codeRule.Reset()
+	return f.codeRule, src.Rule(&f.query, f.codeRule) == unwind.Found
 }
 
 // unconfirmed weighs a table's frame of which the code says nothing that counts. What a description of

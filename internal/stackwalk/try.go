@@ -24,17 +24,7 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 		r.end(m)
 		return e, false
 	case evaluate.MissingMemory:
-		if r.stop.Reason != unwind.StopUnreadable && (basisOf(m) != byConvention || !r.refuted && s.mayBeFurtherOut(res.Addr)) {
-			r.stop = unwind.Stop{Reason: unwind.StopUnreadable, Addr: res.Addr} // what the surest of the sources lacks
-		}
-		if placesReturn(m, rule) {
-			r.beyond = true
-			c.CFA, c.HasCFA = res.CFA, true
-			c.Regs.Set(arch.SP, res.CFA)
-			keepPreserved(&c.Regs, s.Regs, rule, arch)
-			keepUnwritten(&c.Regs, s, f.verifier.graph)
-			f.lose(&c, r, false)
-		}
+		f.unread(&c, rule, &res, r)
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false
 	default:
@@ -42,12 +32,8 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 		f.explain.declined(s, m, f.query.Try, rule, "a register it needs is unknown")
 		return e, false
 	}
-	if raBelowSP(s, rule, res.CFA) {
-		f.explain.declined(s, m, f.query.Try, rule, "the return address would lie below the stack pointer")
-		return e, false
-	}
-	if byLink(arch, rule) && s.LinkSpent() {
-		f.explain.declined(s, m, f.query.Try, rule, "the link register is left over from the call before")
+	if why := refused(s, rule, res.CFA); why != "" {
+		f.explain.declined(s, m, f.query.Try, rule, why)
 		return e, false
 	}
 	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
@@ -71,20 +57,55 @@ func (f *finder) tryRule(m unwind.Method, rule *Rule, r *search) (e evidence, ap
 		return e, false
 	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
-		if reason == unwind.StopNullPC && s.atLeast && (r.refuted || c.checks.Has(unwind.FrameSize)) {
-			s.above = true
-			f.explain.declined(s, m, f.query.Try, rule, "no return address lies there: the stack pointer is a lower bound")
-			return e, false
-		}
-		if reason == unwind.StopNullPC && s.atStackEnd(c.CFA) {
-			reason = unwind.StopRoot
-		}
-		r.damaged = r.damaged || reason == unwind.StopNullPC && agreedOn(m, rule)
-		f.offerEnd(&c, rule, r, reason, why)
+		f.tryEnd(&c, rule, r, reason, why)
 		return e, false
 	}
 	f.verify(&c, rule, r)
 	return c.evidence, true
+}
+
+// unread notes what a rule lacks that could not be applied because memory was not captured, and where the frame of c, the caller, lies
+// if the rule tells.
+func (f *finder) unread(c *candidate, rule *Rule, res *evaluate.Result, r *search) {
+	s, m := r.frame, c.method
+	if r.stop.Reason != unwind.StopUnreadable && (basisOf(m) != byConvention || !r.refuted && s.mayBeFurtherOut(res.Addr)) {
+		r.stop = unwind.Stop{Reason: unwind.StopUnreadable, Addr: res.Addr} // what the surest of the sources lacks
+	}
+	if !placesReturn(m, rule) {
+		return
+	}
+	r.beyond = true
+	c.CFA, c.HasCFA = res.CFA, true
+	c.Regs.Set(f.query.Arch.SP, res.CFA)
+	keepPreserved(&c.Regs, s.Regs, rule, f.query.Arch)
+	keepUnwritten(&c.Regs, s, f.verifier.graph)
+	f.lose(c, r, false)
+}
+
+// tryEnd offers the end of the stack at a return address that leads nowhere, unless the stack pointer is but a lower bound.
+func (f *finder) tryEnd(c *candidate, rule *Rule, r *search, reason unwind.StopReason, why string) {
+	s := r.frame
+	if reason == unwind.StopNullPC && s.atLeast && (r.refuted || c.checks.Has(unwind.FrameSize)) {
+		s.above = true
+		f.explain.declined(s, c.method, f.query.Try, rule, "no return address lies there: the stack pointer is a lower bound")
+		return
+	}
+	if reason == unwind.StopNullPC && s.atStackEnd(c.CFA) {
+		reason = unwind.StopRoot
+	}
+	r.damaged = r.damaged || reason == unwind.StopNullPC && agreedOn(c.method, rule)
+	f.offerEnd(c, rule, r, reason, why)
+}
+
+// refused says why a rule's caller, with a CFA, is none whatever the return address is; "" where nothing tells.
+func refused(s *State, rule *Rule, cfa uint64) string {
+	switch {
+	case raBelowSP(s, rule, cfa):
+		return "the return address would lie below the stack pointer"
+	case byLink(s.Snapshot.Arch, rule) && s.LinkSpent():
+		return "the link register is left over from the call before"
+	}
+	return ""
 }
 
 // mayBeFurtherOut tells whether an address may be one of the stack above the frame. A frame pointer that leads elsewhere is none:

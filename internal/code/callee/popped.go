@@ -67,13 +67,13 @@ func (a arguments) notTakenBack(behind *afterwards) int64 {
 	if a.Depth > 0 && behind.returns && a.Depth-behind.all == 2*word { // the return address, and what was popped
 		return word
 	}
-	if aligned && behind.fits(put-word, true) && !behind.fits(put, true) {
+	if aligned && behind.fits(put-word, true) {
 		return word
 	}
 	if !framed {
 		return 0
 	}
-	if behind.fits(a.Depth-word, false) && !behind.fits(a.Depth, false) {
+	if behind.fits(a.Depth-word, false) {
 		return word
 	}
 	if behind.block%alignment == alignment-word && (behind.block > pushed || put == pushed) && a.Depth-behind.block > mostSaved*word {

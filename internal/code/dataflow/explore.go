@@ -40,7 +40,7 @@ type explorer struct {
 // analyze follows the code from entry; or that of the function's landing pads, if there are some.
 func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 	m := absint.New(an.Code)
-	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, ofLandingPads: pads != nil}
+	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}}
 	e := &explorer{Function: f, m: &m, cursor: disasm.NewCursor(an.Code)}
 	e.graph = graph{Code: an.Code, conv: &an.conv, entry: entry.PC, noReturn: map[uint64]bool{}}
 	if pads != nil {

@@ -23,13 +23,12 @@ type Function struct {
 	BehindCalls, AtLastCalls absint.Encoded
 	exits
 
-	an            *Analysis
-	interp        absint.Interp // frozen
-	blocks        blocks
-	targets       callTargets
-	data          map[uint64]uint64 // sizes of literals and jump tables among the code, by address
-	ofLandingPads bool              // the code of landing pads (see LandingPads)
-	steps         int               // instructions executed
+	an      *Analysis
+	interp  absint.Interp // frozen
+	blocks  blocks
+	targets callTargets
+	data    map[uint64]uint64 // sizes of literals and jump tables among the code, by address
+	steps   int               // instructions executed
 }
 
 // exits are where a function leaves otherwise than by a return.
@@ -130,13 +129,6 @@ func (f *Function) Straight(pc uint64) bool {
 	return b != nil && b.start == f.Entry.PC
 }
 
-// FallsInto tells whether the function comes to an address by falling through a call, and
-// a block begins there.
-func (f *Function) FallsInto(pc uint64) bool {
-	b, _ := f.blocks.at(pc)
-	return b != nil && b.start == pc && b.via == edgeCall
-}
-
 // FramedAt tells whether the function runs through an address with SP other than on
 // entry. What falls through a call may be another function's beginning.
 func (f *Function) FramedAt(pc uint64) bool {
@@ -155,9 +147,6 @@ func (f *Function) LosesRA() bool {
 // keepsNoRA tells whether the code does not return as a function does, and keeps nowhere the return address
 // that it was called with.
 func keepsNoRA(f *Function) bool { return !f.an.conv.pushes() && !f.SavesRA && !f.Balanced }
-
-// OfLandingPads tells whether this is the code of a function's landing pads.
-func (f *Function) OfLandingPads() bool { return f.ofLandingPads }
 
 // ContiguousEnd is the end of the run of blocks around the entry, padding in front of
 // the targets of jumps included.

@@ -90,22 +90,8 @@ const beginsCost = maxPathSteps / 8
 // makesRoom tells whether the code from a place on lowers SP before control goes anywhere.
 func (an *Analysis) makesRoom(at disasm.Addr) bool {
 	cur := disasm.NewCursor(an.Code)
-	cur.Seek(at)
-	for range maxPrologue {
-		in := cur.Next(at.PC)
-		if in == nil || disasm.Transfers(in, an.Arch) {
-			return false
-		}
-		if disasm.LowersSP(in, an.Arch) {
-			return true
-		}
-		at.PC += uint64(in.Len)
-	}
-	return false
+	return disasm.BeginsWith(&cur, at, disasm.LowersSP)
 }
-
-// maxPrologue bounds the instructions in front of the one that lowers SP.
-const maxPrologue = 16
 
 // gapAt is the first instruction in the gap between the block number i and next, 0 where
 // the gap has none. ok: the function may go on there.

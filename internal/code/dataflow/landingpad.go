@@ -15,7 +15,7 @@ func (p *landingPads) goesOn(e *explorer, at disasm.Addr) bool {
 	}
 	g := e.an.Function(at)
 	p.steps += g.Steps()
-	return !g.BrokenOff && (g.IsLandingPadOf(p.owner) || g.Calls && keepsNoRA(g) || joins(g, e.Function)) && Within(g, p.owner)
+	return !g.BrokenOff && (g.IsLandingPadOf(p.owner) || g.Calls && keepsNoRA(g)) && Within(g, p.owner)
 }
 
 // IsLandingPadOf tells whether code that no flow leads to is a part of the function before that code. The code
@@ -87,8 +87,7 @@ func joins(f, o *Function) bool {
 // framed tells whether a block of a function is entered with SP other than on entry. What falls
 // through a call may be another function's beginning.
 func (b *block) framed(f *Function) bool {
-	flows := b.afterCall == 0 && b.via <= edgeTable
-	return (flows || f.ofLandingPads) && !b.sp.IsStartOf(f.an.Arch.SP)
+	return b.afterCall == 0 && b.via <= edgeTable && !b.sp.IsStartOf(f.an.Arch.SP)
 }
 
 // clobbersPreserved tells whether a preserved register is overwritten on some way and kept nowhere, as

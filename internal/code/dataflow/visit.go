@@ -121,8 +121,7 @@ func (e *explorer) note(b *block, st *absint.State, in *cpu.Insn) {
 		return
 	}
 	e.SavesRA = e.SavesRA || disasm.SavesLR(in, arch) && st.Regs[link].IsStartOf(link)
-	if in.Dst == link && b.start == e.Entry.PC && !st.FrameRestored(arch) &&
-		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == arch.Zero) {
+	if in.Op == cpu.OpConst && in.Imm == 0 && in.Dst == link && b.start == e.Entry.PC && !st.FrameRestored(arch) {
 		e.ClearsRA = true
 	}
 }

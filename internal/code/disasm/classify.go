@@ -44,6 +44,25 @@ func SavesLR(in *cpu.Insn, arch *cpu.Arch) bool {
 	return in.Op == cpu.OpStore && (in.Src == lr || in.Src2 == lr) || in.Op == cpu.OpStoreMulti && in.List.Has(lr)
 }
 
+// maxPrologue bounds the instructions that BeginsWith looks at.
+const maxPrologue = 16
+
+// BeginsWith tells whether code from a place on comes to an instruction of a kind before control goes anywhere.
+func BeginsWith(c *Cursor, at Addr, is func(in *cpu.Insn, arch *cpu.Arch) bool) bool {
+	c.Seek(at)
+	for range maxPrologue {
+		in := c.Next(at.PC)
+		if in == nil || Transfers(in, c.code.Arch) {
+			return false
+		}
+		if is(in, c.code.Arch) {
+			return true
+		}
+		at.PC += uint64(in.Len)
+	}
+	return false
+}
+
 // LowersSP tells whether an instruction allocates stack, as far as the instruction by
 // itself shows.
 func LowersSP(in *cpu.Insn, arch *cpu.Arch) bool {

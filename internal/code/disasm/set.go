@@ -40,13 +40,16 @@ func (s *Offsets) Add(at uint32) {
 
 // AddAll adds offsets from at on, by the bits of a word that is not 0.
 func (s *Offsets) AddAll(at uint32, word uint64) {
-	if behind := word >> 1 >> (63 - at%64); behind != 0 {
-		s.reach(at + 64)
-		s.bits[at/64+1] |= behind
-	} else if int(at/64) >= s.used {
-		s.reach(at)
+	s.reach(at + uint32(bits.Len64(word)) - 1)
+	addFrom(s.bits, uint64(at), word)
+}
+
+// addFrom adds the bits of a word to a list of bits, from number k on.
+func addFrom(list []uint64, k, word uint64) {
+	list[k/64] |= word << (k % 64)
+	if behind := word >> 1 >> (63 - k%64); behind != 0 {
+		list[k/64+1] |= behind
 	}
-	s.bits[at/64] |= word << (at % 64)
 }
 
 // Remove takes an offset out of the set.
@@ -176,11 +179,7 @@ func (s *Set) Add(at Addr) bool {
 // AddAll adds the places from one on, in its mode, that the bits of a word stand for: one for each byte. All are code.
 func (s *Set) AddAll(at Addr, word uint64) {
 	if r := s.run(at.PC); r != nil && !s.modes && s.align == 1 {
-		k := at.PC - r.base
-		r.bits[k/64] |= word << (k % 64)
-		if behind := word >> 1 >> (63 - k%64); behind != 0 && k/64+1 < uint64(len(r.bits)) {
-			r.bits[k/64+1] |= behind
-		}
+		addFrom(r.bits, at.PC-r.base, word)
 		return
 	}
 	for ; word != 0; word &= word - 1 {

@@ -55,26 +55,9 @@ func (p *pass) visitGaps() bool {
 	return true
 }
 
-// maxPrologue bounds the instructions in front of the one that saves the return address.
-const maxPrologue = 16
-
 // begins tells whether another function begins at an offset: code that saves the return address before control goes
 // anywhere, where this function has done so. Behind Rust's noreturn calls the next function follows a pool.
 func (p *pass) begins(at uint32) bool {
-	arch, pc := p.interp.arch, p.extent.at(at)
-	if !p.record.states[p.gotos[0]].saved.Has(arch.LR) {
-		return false
-	}
-	p.cursor.Seek(pc)
-	for range maxPrologue {
-		in := p.cursor.Next(pc.PC)
-		if in == nil || disasm.Transfers(in, arch) {
-			return false
-		}
-		if disasm.SavesLR(in, arch) {
-			return true
-		}
-		pc.PC += uint64(in.Len)
-	}
-	return false
+	framed := p.record.states[p.gotos[0]].saved.Has(p.interp.arch.LR)
+	return framed && disasm.BeginsWith(&p.cursor, p.extent.at(at), disasm.SavesLR)
 }

@@ -54,7 +54,6 @@ func (s *search) result() result {
 		return r
 	}
 	s.dropLabels()
-	s.demoteSwallowing()
 	s.demoteMillicode()
 	all := slices.Clone(s.forward)
 	for _, c := range all {
@@ -136,28 +135,12 @@ func (w *wayOut) rank() rank {
 // calls on x86-64 with SP as it was at the entry, where the ABI wants another alignment. The frame
 // there belongs to the other function, whose entry the candidate does not have.
 func (c *candidate) landingPad() bool {
-	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced && !c.fn.OfLandingPads()
+	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced
 }
 
 // begins tells whether the code at the entry begins like a function: the return address is saved,
 // and no preserved register is read before. Functions that never return are known by that alone.
 func (c *candidate) begins() bool { return c.fn != nil && c.fn.SavesRA && !c.fn.ReadsPreserved }
-
-// demoteSwallowing lowers the rank of rules from known entries whose function has the point only
-// because control was thought to fall behind a call into the beginning of another, sound function.
-// That call never returns, which no symbol and no analysis of the callee has told.
-func (s *search) demoteSwallowing() {
-	for _, k := range s.forward {
-		if k.how != known || k.fn == nil || k.Flags&stackwalk.Agreed != 0 {
-			continue
-		}
-		for _, w := range s.forward {
-			if w.fn != nil && w.fn != k.fn && w.sound && k.fn.FallsInto(w.fn.Entry.PC) {
-				k.Flags, k.sound = k.Flags&^stackwalk.FromEntry, false
-			}
-		}
-	}
-}
 
 // dropLabels drops candidates whose entry is a label within another candidate's function: the
 // target of a jump table or of a computed goto. Data holds the addresses of such labels as it

@@ -228,27 +228,8 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	if !s.derive(f, &st, how, &c.Rule) {
 		return true
 	}
-	c.sound = f.Balanced && !f.Unbalanced && (how == known || !f.ReadsPreserved && !rules.Undefines(&c.Rule))
-	if how == known && !f.Unbalanced || how == pointed && c.sound {
-		c.Flags |= stackwalk.FromEntry
-	}
-	if how == known && s.at.Exact && f.Straight(s.at.PC) {
-		c.Flags |= stackwalk.Straight
-	}
-	framed := !st.Regs[s.prog.Arch.SP].IsStartOf(s.prog.Arch.SP) // longjmp saves nothing
-	if framed && s.prog.Flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
-		c.Flags |= stackwalk.Abandoned
-	}
-	for i := range s.ways {
-		if s.ways[i].Tail && s.prog.Img.Made {
-			continue // V8's baseline code jumps to what takes its frame down
-		}
-		if rules.Agrees(&st, &s.ways[i].rule, s.prog.Arch) {
-			s.ways[i].confirmed = true
-			c.Flags |= stackwalk.Agreed
-			c.byFP(&s.ways[i].rule, s.prog.Arch)
-		}
-	}
+	s.judge(c, &st)
+	s.compare(c, &st)
 	if s.prog.Img.Made && !s.holdsBehindCalls(c, &st) {
 		return true
 	}
@@ -259,6 +240,37 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 		s.forward = append(s.forward, other)
 	}
 	return true
+}
+
+// judge notes what the function of a candidate and the state at the point say of the candidate's rule.
+func (s *search) judge(c *candidate, st *absint.State) {
+	f, sp := c.fn, s.prog.Arch.SP
+	c.sound = f.Balanced && !f.Unbalanced && (c.how == known || !f.ReadsPreserved && !rules.Undefines(&c.Rule))
+	if c.how == known && !f.Unbalanced || c.how == pointed && c.sound {
+		c.Flags |= stackwalk.FromEntry
+	}
+	if c.how == known && s.at.Exact && f.Straight(s.at.PC) {
+		c.Flags |= stackwalk.Straight
+	}
+	framed := !st.Regs[sp].IsStartOf(sp) // longjmp saves nothing
+	if framed && s.prog.Flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
+		c.Flags |= stackwalk.Abandoned
+	}
+}
+
+// compare notes which ways out have the rule of a candidate.
+func (s *search) compare(c *candidate, st *absint.State) {
+	for i := range s.ways {
+		w := &s.ways[i]
+		if w.Tail && s.prog.Img.Made {
+			continue // V8's baseline code jumps to what takes its frame down
+		}
+		if rules.Agrees(st, &w.rule, s.prog.Arch) {
+			w.confirmed = true
+			c.Flags |= stackwalk.Agreed
+			c.byFP(&w.rule, s.prog.Arch)
+		}
+	}
 }
 
 // derive writes the rule that follows from the state at the point; false where no rule follows.
