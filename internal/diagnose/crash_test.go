@@ -212,6 +212,35 @@ func TestLargeFrame(t *testing.T) {
 	}
 }
 
+// TestPastStack: an access behind the upper end of the stack that SP is in is no overflow of what lies above. Right above a program's
+// stack Linux maps [vvar], where nobody can write; above a thread's stack lies that of the next thread. A function
+// whose frame begins on that one, and reaches into this one, did overflow.
+func TestPastStack(t *testing.T) {
+	const addr, next = stack + 0x1800, stack + 0x4000
+	arch := archNamed(t, "x86_64")
+	read, write := target.PermOf(true, false, false), target.PermOf(true, true, false)
+	for _, tt := range []struct {
+		name  string
+		above target.Perm
+		cfa   uint64
+		kind  string
+	}{
+		{"[vvar]", read, 0, ""},
+		{"the stack of another thread", write, stack + 0x200, ""},
+		{"the stack that the frame begins on", write, next + 0x200, report.CrashStackOverflow},
+	} {
+		snap, th := crashed(t, arch, []byte{0x55}, map[string]uint64{"rsp": stack + 0x100}, target.Fault{Name: "SIGSEGV", Code: 1, Address: addr, HasAddress: true, Thread: 1})
+		var b target.Builder
+		b.Add(stack, make([]byte, 4096), 0, write)
+		b.Add(next, make([]byte, 4096), 0, tt.above)
+		snap.Memory = b.Memory(arch)
+		th.Frames[0].CFA, th.Frames[0].HasCFA = tt.cfa, tt.cfa != 0
+		if c := Crash(snap, th); c.Kind != tt.kind {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
 // TestOverwrittenFurtherOut: where a word that should be a return address is none, of a function that has not returned, the access that
 // failed is the crash all the same. Behind a guess, such a word says nothing.
 func TestOverwrittenFurtherOut(t *testing.T) {
