@@ -50,7 +50,7 @@ const breakpad, winDbg = "Breakpad", "WinDbg"
 var forms = [...]form{
 	{"Android", compile("#%n pc %o %m« (%f+%p)» [%w::%b]"), within | relative, "#"},
 	{"OpenHarmony", compile("#%n pc %o %m«(%f+%p)»(%b)"), relative, "#"},
-	{"Android", compile("«native: »#%n pc %o %m« (deleted)»« (offset %i)»« (%f+%p)»« (BuildId: %b)»"), within | relative, "#n"},
+	{"Android", compile("«native: »#%n pc %o %m« (deleted)»« (offset %i)»« (load base %t)»« (%f+%p)»« (BuildId: %b)»"), within | relative, "#n"},
 	{"Android", compile("#%n lr %x %m« (%f+%p)»"), within, "#"},
 	{"Android", compile("#%n pc %o"), within | relative, "#"},
 	{"Java", compile("at %f(«%s:%l»«Native method»)"), weak, "a"},

@@ -197,6 +197,10 @@ const leastDigits = 6
 // plausible tells whether a frame may be one, where a form's line could be a sentence.
 func (f *Frame) plausible() bool {
 	switch f.Maker {
+	case "Android": // which leaves out an offset of 0: "/lib/liba.so (std::get_unexpected())"
+		if file, name, ok := strings.Cut(f.Module, " ("); ok && f.Function == "" && strings.HasSuffix(name, ")") {
+			f.Module, f.Function, f.HasFuncOffset = file, name[:len(name)-1], true
+		}
 	case "glibc":
 		if i := strings.LastIndex(f.Module, ": "); i >= 0 { // a log's: what printed the line
 			f.Module = f.Module[i+len(": "):]
