@@ -118,7 +118,7 @@ func TestRefusedByName(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"a core of an x32 program": x32,
 		"a core of NetBSD for riscv64 lp64d little-endian, whose registers": newCore(archNamed(t, "riscv64", "", false)).owned("NetBSD-CORE@1", 33, numbered(33)).bytes(),
-		"a core of OpenBSD for aarch64 little-endian, whose registers": openBSDCore(t, "aarch64", 34).bytes(),
+		"a core of OpenBSD for aarch64 little-endian, whose registers":      openBSDCore(t, "aarch64", 34).bytes(),
 		// Solaris writes the notes of System V, too, with registers of its own: 360 bytes of i386, which Linux has 68 of.
 		"a core of Solaris or illumos for i386 little-endian, whose registers": newCore(archNamed(t, "i386", "", false)).note(1, make([]byte, 432)).note(10, make([]byte, 1136)).bytes(),
 	} {

@@ -212,6 +212,8 @@ func (f *Frame) plausible() bool {
 			f.Module = f.Module[i+1:]
 		}
 		return f.HasFuncOffset || !strings.Contains(f.Module, " ") // "redis-server *:6379(call+0xb1)[0x55d3c01b5cd1]" has the title of a process
+	case cygwin: // whose first word is where on the stack the frame lies
+		return f.HasOffset || f.Addr>>12 != 0
 	case "Chromium":
 		return f.Number < 0 || !f.HasOffset || strings.HasPrefix(f.Module, "/")
 	case "BSD":

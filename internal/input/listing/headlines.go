@@ -87,6 +87,7 @@ var headlines = [...]headline{
 	{winDbg, "ChildEBP RetAddr", more | alone},
 	{winDbg, "Child-SP ", more | alone},
 	{winDbg, "STACK_TEXT:", start | more | alone | crashed},
+	{cygwin, "Exception: STATUS_", start | why},
 	{"UCX", "] Caught signal ", why},
 	{"UCX", "==== backtrace (tid", start | more | alone},
 	{"Swift", "Program crashed: ", why},
