@@ -165,7 +165,7 @@ const minBuildID = 4
 func known(name string) string {
 	name = strings.TrimSpace(name)
 	switch name {
-	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "<null>", "[unknown]", "unknown", "<signal handler called>":
+	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "(<unknown>)", "(function-name not available)", "<null>", "[unknown]", "unknown", "<signal handler called>":
 		return ""
 	}
 	if strings.HasPrefix(name, "<anonymous:") {

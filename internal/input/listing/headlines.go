@@ -93,6 +93,7 @@ var headlines = [...]headline{
 	{"Swift", "Program crashed: ", why},
 	{"Mono", "Native stacktrace:", start | more | alone},
 	{"Unity", "OUTPUTTING STACK TRACE", more | alone},
+	{"Unity", "Stack Trace of Crashed Thread ", start | more | alone | crashed},
 	{"Unreal", "=== Critical error: ===", more | alone},
 	{"Dart", "===== CRASH =====", start},
 	{"HAProxy", "call trace(", start | more | alone},

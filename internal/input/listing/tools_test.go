@@ -140,6 +140,10 @@ rdi = 0x0000000000000002  rsi = 0x00007ffcb9c86fd0  rbp = 0x00007ffcb9c87240  rs
 `, `x86_64 SIGABRT at 0x539000001dd (ERROR: AddressSanitizer: ABRT on unknown address 0x0539000001dd (pc 0x7e7fdb58200b bp 0x7ffcb9c87240 sp 0x7ffcb9c86fd0 T0))
   sanitizers: 0x7e7fdb58200b/raise 0x7e7fdb561858/abort
 `},
+		"Unity's error.log": {"Read from location 0000000000000000 caused an access violation.\n\nContext:\nRDI:    0x0000000000000000  RSI: 0x0000000000000001  RAX:   0x0000000000000000\n" +
+			"RIP:    0x00007ff9f4d221fd  RBP: 0x0000005ebed1d280  SegCs: 0x0000000000000033\n\nStack Trace of Crashed Thread 7936:\n" +
+			"0x00007FF9F4D221FD ((<unknown>)) (function-name not available)\n0x0000021E3438B78A (Assembly-CSharp) Toy.Mesh.Create()\n0x00007FF9F4F41279 (UnityPlayer) UnityMain\n",
+			"unknown\n  Unity: 0x7ff9f4d221fd 0x21e3438b78a/Toy.Mesh.Create() 0x7ff9f4f41279/UnityMain\n"},
 		"Cygwin's stackdump": {"Exception: STATUS_ACCESS_VIOLATION at rip=001004019DC\n" +
 			"rax=0000000600020000 rbx=0000000000000000 rcx=00000000FFFFCB38\nr8 =00000000FFFFCBEC r9 =00000000FFFFCAA0 r10=00000000FFFFFFFF\n" +
 			"rbp=00000000FFFFCB20 rsp=00000000FFFFCB00\nprogram=C:\\home\\toy.exe, pid 1669, thread main\ncs=0033 ds=002B es=002B fs=0053 gs=002B ss=002B\n" +
