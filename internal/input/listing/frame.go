@@ -168,7 +168,7 @@ func known(name string) string {
 	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "(<unknown>)", "(function-name not available)", "<null>", "[unknown]", "unknown", "<signal handler called>":
 		return ""
 	}
-	if strings.HasPrefix(name, "<anonymous:") {
+	if strings.HasPrefix(name, "<anonymous:") || name == "0x0" { // macOS: "4   ???   0xffffffff 0x0 + 4294967295"
 		return ""
 	}
 	return name

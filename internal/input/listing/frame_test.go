@@ -45,6 +45,7 @@ func TestForms(t *testing.T) {
 		"#06 pc 0000a  /a.so (f(int) (.__uniq.12.llvm.3)+20) (BuildId: 0123456789abcdef)":                       "Android 6 0x0 /a.so+0xa (0123456789abcdef) f(int) (.__uniq.12.llvm.3)+20",
 		"#05 pc 0000a  /a.so (std::set_unexpected(void (*)())) (BuildId: 0123456789abcdef)":                     "Android 5 0x0 /a.so+0xa (0123456789abcdef) std::set_unexpected(void (*)())+0",
 		"#06 pc 0000b  /boot.oat (offset 0x5000) (load base 0x3a000) (com.foo.bar [DEDUPED]+92)":                "Android 6 0x0 /boot.oat+0xb in the file at 0x5000 com.foo.bar [DEDUPED]+92",
+		"4   ???                                 0xffffffff 0x0 + 4294967295":                                   "macOS 4 0xffffffff+4294967295",
 		"#07    pc 0012389c    /lib/libhippy.so [armeabi-v7a::588a3fa81d5b949473fefc4e6006becf]":                "Android 7 0x0 /lib/libhippy.so+0x12389c (588a3fa81d5b949473fefc4e6006becf)",
 		"#08 pc 000306f0  [anon:dalvik-classes16.dex extracted in memory from /a/base.apk!classes16.dex]":       "Android 8 0x0 [anon:dalvik-classes16.dex extracted in memory from /a/base.apk!classes16.dex]+0x306f0",
 		"2022-01-25 14:20:50.091 16540-16540/? A/DEBUG:       #03 pc 0005d084  /libc.so":                        "Android 3 0x0 /libc.so+0x5d084",
