@@ -290,6 +290,35 @@ func TestReturned(t *testing.T) {
 	}
 }
 
+// TestReturnedLow: x86's ret leaves below SP the small number that it went to. A call through a pointer to there would have left its return
+// address at SP; where that word leads to the stack, none did.
+func TestReturnedLow(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	for _, tt := range []struct {
+		name   string
+		pc     uint64
+		below  uint64
+		atSP   uint64
+		kind   string
+		reason string
+	}{
+		{"ret", 1, 1, stack + 0x300, report.CrashSmashedReturn, "the return address was overwritten: 0x0000000000000001 is no code, at 0x7ffe00f8 on the stack"},
+		{"call *%rax", 1, 1, code + 2, report.CrashNullCall, "a function pointer that is NULL was called"},
+		{"another word below SP", 1, 2, stack + 0x300, report.CrashNullCall, "a function pointer that is NULL was called"},
+		{"the end of a stack", 0, 0, stack + 0x300, report.CrashNullCall, "a function pointer that is NULL was called"},
+	} {
+		snap, th := crashed(t, arch, nil, map[string]uint64{"rip": tt.pc, "rsp": stack + 0x100}, target.Fault{Name: "SIGSEGV", Code: 1, Address: tt.pc, HasAddress: true, Thread: 1})
+		words := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(make([]byte, 0xf8), tt.below), tt.atSP)
+		var b target.Builder
+		b.Add(stack, append(words, make([]byte, 4096-len(words))...), 0, target.PermOf(true, true, false))
+		snap.Memory = b.Memory(arch)
+		th.Overwritten = FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil)
+		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, []string{tt.reason}) {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
 // TestReturnedByPop: ARM's `pop {r4, pc}` leaves its target below SP, whatever the link register is used for meanwhile; but a call
 // through a pointer leaves the address behind itself there, and AArch64 leaves out a tag.
 func TestReturnedByPop(t *testing.T) {

@@ -185,7 +185,7 @@ func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwr
 	o := &report.Overwritten{Value: pc}
 	lr, known := t.Regs.Lookup(arch.LR)
 	switch lr &= arch.AddrMask(); {
-	case pc < nullPage:
+	case pc == 0, pc < nullPage && mayBeCalled(snap, t):
 		return nil // a NULL that was returned to is the end of a stack as well
 	case !arch.CallPushesRA && known && samePlace(arch, lr, pc):
 		o.Value = lr
@@ -202,6 +202,19 @@ func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwr
 	}
 	o.Text = report.WordText(arch, o.Value)
 	return o
+}
+
+// mayBeCalled tells whether a call may have led to where the thread stands. Not so where a call pushes its return address, and the word at
+// SP leads to memory that holds no code. Example: main's return address became 1, and the word above is a pointer to the stack.
+func mayBeCalled(snap *target.Snapshot, t *target.Thread) bool {
+	sp, known := t.Regs.Lookup(snap.Arch.SP)
+	ra, ok := snap.Memory.Word(sp & snap.Arch.AddrMask())
+	if !snap.Arch.CallPushesRA || !known || !ok {
+		return true
+	}
+	_, in := snap.ModuleAt(ra)
+	perm, held := snap.Memory.PermAt(ra)
+	return in || !held || perm == target.PermUnknown || perm&target.PermExec != 0
 }
 
 // samePlace tells whether a word, jumped to, gives a PC: its lowest bit may have chosen an instruction set; AArch64 leaves
