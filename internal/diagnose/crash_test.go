@@ -94,6 +94,7 @@ func TestKinds(t *testing.T) {
 		{"misaligned", add, map[string]uint64{"rax": stack + 1}, target.Fault{Name: "SIGBUS", Code: 1, Address: stack + 1, HasAddress: true, Thread: 1}, report.CrashMisaligned, "read",
 			"reads from an address that is not aligned: 0x7ffe0001, the stack of thread 1"},
 		{"division", []byte{0xf7, 0xf9}, nil, target.Fault{Name: "SIGFPE", Code: 1, Address: code, HasAddress: true, Thread: 1}, report.CrashDivisionByZero, "", "divided by zero"},
+		{"AVX on an old processor", []byte{0xc5, 0xf8, 0x77}, nil, target.Fault{Name: "SIGILL", Code: 2, Address: code, HasAddress: true, Thread: 1}, "", "", "one of its operands, is none of this processor"},
 		{"abort", nil, nil, target.Fault{Name: "SIGABRT", Code: -6, Sender: target.Sender{PID: 77}, Thread: 1}, report.CrashAbort, "", "ended itself (abort)"},
 		{"kill", nil, nil, target.Fault{Name: "SIGTERM", Code: 0, Sender: target.Sender{PID: 12, UID: 1000}, Thread: 1}, report.CrashKilled, "", "process 12 of user 1000 sent the signal"},
 	} {
