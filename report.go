@@ -272,7 +272,7 @@ func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) 
 	for i := range traces {
 		for k := range traces[i].Frames {
 			m := traces[i].Frames[k].Module
-			if m == nil || m.Image != nil && (m.Image.Path != "" || !m.Hollow()) || m.Anonymous() || said[m] {
+			if m == nil || m.Name == "" || m.Image != nil && (m.Image.Path != "" || !m.Hollow()) || m.Anonymous() || said[m] {
 				continue
 			}
 			said[m] = true

@@ -15,6 +15,8 @@ var foreign = []struct{ magic, what string }{
 	{"CORE\x02\x00\x00\x00", "a coredump of Memfault, which is not supported: export its ELF core, or the RAM (--ram) and registers (--regs)"},
 	{"!<arch>\n", "an archive (.a, .deb), no capture"},
 	{"PK\x03\x04", "a ZIP archive: unpack the capture"},
+	{"version https://git-lfs.github.com/spec/", "a pointer of Git LFS, not the file: git lfs pull fetches that"},
+	{"/annex/objects/", "a pointer of git-annex, not the file: git annex get fetches that"},
 	{"\x89PNG", "a picture"},
 	{"%PDF", "a PDF document"},
 	{"\xca\xfe\xba\xbe", "a universal Mach-O or Java file, no capture"},

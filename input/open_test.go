@@ -206,6 +206,7 @@ func TestOpenRefuses(t *testing.T) {
 		{place(t, dir, "emptygz", zipped("")), "empty file"},
 		{place(t, dir, "badgz", []byte("\x1f\x8b garbage")), "damaged compression"},
 		{place(t, dir, "badzst", []byte("\x28\xb5\x2f\xfd garbage")), "damaged compression"},
+		{place(t, dir, "lfs", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")), "a pointer of Git LFS, not the file: git lfs pull"},
 		{place(t, dir, "other", []byte("something else")), "not a known capture format"},
 	} {
 		s, err := env(echo(false)).Open(context.Background(), tt.path)

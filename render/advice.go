@@ -62,10 +62,11 @@ func binaryText(l *report.Lack, from string) string {
 
 // buildText is a binary's name and what it is found by.
 func buildText(m *target.Module) string {
+	name := typeset.OrUnknown(m.Name)
 	if id := moduleID(m); id != "" {
-		return m.Name + ", build " + id
+		return name + ", build " + id
 	}
-	return m.Name + ", of unknown build"
+	return name + ", of unknown build"
 }
 
 // lackBytes is how many bytes are lacking, if that is known.

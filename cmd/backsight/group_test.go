@@ -102,11 +102,11 @@ func TestAdvise(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	_, out, _ = bs(t, "bt", "--advise", cores[0])
-	if !strings.Contains(out, "\nAdvice: 0 of 1 threads are whole.\n    binary or memory with the code at 0x400007d0: ") || !strings.Contains(out, "coredump_filter") {
+	if !strings.Contains(out, "\nAdvice: 0 of 1 threads are whole.\n    binary usr/bin/netd, of unknown build, 4096 bytes mapped at 0x40000000, with 1 frames ") || !strings.Contains(out, "coredump_filter") {
 		t.Errorf("%s", out)
 	}
 	_, out, _ = bs(t, "bt", "--advise", "-f", "jsonl", cores[0])
-	if !strings.Contains(out, `"advice":{"threads":1,"whole":0,"lacks":[{"kind":"binary","threads":[30978],"address":"0x400007d0","bytes":null}]`) {
+	if !strings.Contains(out, `"advice":{"threads":1,"whole":0,"lacks":[{"kind":"binary","threads":[30978],"address":"0x40000000","bytes":4096,"module":"usr/bin/netd","code_id":null,"frames":1}]`) {
 		t.Errorf("%s", out)
 	}
 }

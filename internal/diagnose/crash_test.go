@@ -94,6 +94,7 @@ func TestKinds(t *testing.T) {
 		{"misaligned", add, map[string]uint64{"rax": stack + 1}, target.Fault{Name: "SIGBUS", Code: 1, Address: stack + 1, HasAddress: true, Thread: 1}, report.CrashMisaligned, "read",
 			"reads from an address that is not aligned: 0x7ffe0001, the stack of thread 1"},
 		{"division", []byte{0xf7, 0xf9}, nil, target.Fault{Name: "SIGFPE", Code: 1, Address: code, HasAddress: true, Thread: 1}, report.CrashDivisionByZero, "", "divided by zero"},
+		{"AVX on an old processor", []byte{0xc5, 0xf8, 0x77}, nil, target.Fault{Name: "SIGILL", Code: 2, Address: code, HasAddress: true, Thread: 1}, "", "", "one of its operands, is none of this processor"},
 		{"abort", nil, nil, target.Fault{Name: "SIGABRT", Code: -6, Sender: target.Sender{PID: 77}, Thread: 1}, report.CrashAbort, "", "ended itself (abort)"},
 		{"kill", nil, nil, target.Fault{Name: "SIGTERM", Code: 0, Sender: target.Sender{PID: 12, UID: 1000}, Thread: 1}, report.CrashKilled, "", "process 12 of user 1000 sent the signal"},
 	} {
@@ -212,6 +213,35 @@ func TestLargeFrame(t *testing.T) {
 	}
 }
 
+// TestPastStack: an access behind the upper end of the stack that SP is in is no overflow of what lies above. Right above a program's
+// stack Linux maps [vvar], where nobody can write; above a thread's stack lies that of the next thread. A function
+// whose frame begins on that one, and reaches into this one, did overflow.
+func TestPastStack(t *testing.T) {
+	const addr, next = stack + 0x1800, stack + 0x4000
+	arch := archNamed(t, "x86_64")
+	read, write := target.PermOf(true, false, false), target.PermOf(true, true, false)
+	for _, tt := range []struct {
+		name  string
+		above target.Perm
+		cfa   uint64
+		kind  string
+	}{
+		{"[vvar]", read, 0, ""},
+		{"the stack of another thread", write, stack + 0x200, ""},
+		{"the stack that the frame begins on", write, next + 0x200, report.CrashStackOverflow},
+	} {
+		snap, th := crashed(t, arch, []byte{0x55}, map[string]uint64{"rsp": stack + 0x100}, target.Fault{Name: "SIGSEGV", Code: 1, Address: addr, HasAddress: true, Thread: 1})
+		var b target.Builder
+		b.Add(stack, make([]byte, 4096), 0, write)
+		b.Add(next, make([]byte, 4096), 0, tt.above)
+		snap.Memory = b.Memory(arch)
+		th.Frames[0].CFA, th.Frames[0].HasCFA = tt.cfa, tt.cfa != 0
+		if c := Crash(snap, th); c.Kind != tt.kind {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
 // TestOverwrittenFurtherOut: where a word that should be a return address is none, of a function that has not returned, the access that
 // failed is the crash all the same. Behind a guess, such a word says nothing.
 func TestOverwrittenFurtherOut(t *testing.T) {
@@ -257,6 +287,35 @@ func TestReturned(t *testing.T) {
 		snap.Modules = nil // a log without the firmware: what is code, nobody knows
 		if o := FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil); o != nil {
 			t.Errorf("%s: %+v without a binary", tt.name, o)
+		}
+	}
+}
+
+// TestReturnedLow: x86's ret leaves below SP the small number that it went to. A call through a pointer to there would have left its return
+// address at SP; where that word leads to the stack, none did.
+func TestReturnedLow(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	for _, tt := range []struct {
+		name   string
+		pc     uint64
+		below  uint64
+		atSP   uint64
+		kind   string
+		reason string
+	}{
+		{"ret", 1, 1, stack + 0x300, report.CrashSmashedReturn, "the return address was overwritten: 0x0000000000000001 is no code, at 0x7ffe00f8 on the stack"},
+		{"call *%rax", 1, 1, code + 2, report.CrashNullCall, "a function pointer that is NULL was called"},
+		{"another word below SP", 1, 2, stack + 0x300, report.CrashNullCall, "a function pointer that is NULL was called"},
+		{"the end of a stack", 0, 0, stack + 0x300, report.CrashNullCall, "a function pointer that is NULL was called"},
+	} {
+		snap, th := crashed(t, arch, nil, map[string]uint64{"rip": tt.pc, "rsp": stack + 0x100}, target.Fault{Name: "SIGSEGV", Code: 1, Address: tt.pc, HasAddress: true, Thread: 1})
+		words := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(make([]byte, 0xf8), tt.below), tt.atSP)
+		var b target.Builder
+		b.Add(stack, append(words, make([]byte, 4096-len(words))...), 0, target.PermOf(true, true, false))
+		snap.Memory = b.Memory(arch)
+		th.Overwritten = FindOverwritten(snap, th.Thread, *th.Frames[0].Frame, 0, nil)
+		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, []string{tt.reason}) {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
 		}
 	}
 }

@@ -55,6 +55,7 @@ var plainCodes = [...]struct{ code, kind, text string }{
 	{"FPE_FLTDIV", report.CrashDivisionByZero, "a floating-point number was divided by zero"},
 	{"FPE_FLTINV", "", "a floating-point operation was invalid"},
 	{"ILL_ILLOPC", "", "the instruction is none of this processor"},
+	{"ILL_ILLOPN", "", "the instruction, or one of its operands, is none of this processor"}, // Linux on x86: any that it does not know
 	{"ILL_PRVOPC", "", "the instruction is reserved to the kernel"},
 	{"SYS_SECCOMP", "", "the system call is forbidden to the program (seccomp)"},
 	{"SEGV_MTEAERR", "", "the pointer's tag does not match the memory's (MTE, reported late)"},

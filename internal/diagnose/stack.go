@@ -40,7 +40,7 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 		return "the stack overflowed, in a recursion of " + name
 	case stack == (target.Range{}):
 		return ""
-	case stack.Lo-addr > guardReach || sp >= stack.Hi:
+	case stack.Lo-addr > guardReach || sp >= stack.Hi || passed(snap.Memory, sp, addr, stack, in):
 		return ""
 	}
 	use := size(stack.Hi - stack.Lo)
@@ -75,17 +75,34 @@ func edgeFrame(m *target.Memory, th *report.Thread) (edge int, in target.Range) 
 	return 0, target.Range{}
 }
 
-// above is the writable memory that begins next above addr, empty where addr is in memory.
+// above is the memory that begins next above addr, where that may be a stack; empty where addr is in memory. Where nobody can
+// write is no stack: Linux maps [vvar] right above a program's.
 func above(m *target.Memory, addr uint64) target.Range {
 	if _, ok := m.PermAt(addr); ok {
 		return target.Range{}
 	}
 	for _, s := range m.Segments() {
-		if s.Addr > addr {
-			return m.RangeAt(s.Addr)
+		if s.Addr <= addr {
+			continue
 		}
+		if s.Perm != target.PermUnknown && s.Perm&target.PermWrite == 0 {
+			break
+		}
+		return m.RangeAt(s.Addr)
 	}
 	return target.Range{}
+}
+
+// passed tells whether an access at addr lies beyond the other end of the stack, the one that SP is in: a loop ran out of an
+// array of main, or a pointer was wrong. Frames that begin in the memory above, in, tell of a function with so large a
+// frame that SP reached another thread's stack.
+//
+//	[stack of thread 2]   ◄─ above addr, and not the stack that SP is in
+//	addr
+//	[stack of thread 1]   ◄─ SP
+func passed(m *target.Memory, sp, addr uint64, above, in target.Range) bool {
+	own := m.RangeAt(sp)
+	return own.Contains(sp) && own.Hi <= addr && in != above
 }
 
 // mostOften is the function with the most frames.
@@ -168,7 +185,7 @@ func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwr
 	o := &report.Overwritten{Value: pc}
 	lr, known := t.Regs.Lookup(arch.LR)
 	switch lr &= arch.AddrMask(); {
-	case pc < nullPage:
+	case pc == 0, pc < nullPage && mayBeCalled(snap, t):
 		return nil // a NULL that was returned to is the end of a stack as well
 	case !arch.CallPushesRA && known && samePlace(arch, lr, pc):
 		o.Value = lr
@@ -185,6 +202,19 @@ func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwr
 	}
 	o.Text = report.WordText(arch, o.Value)
 	return o
+}
+
+// mayBeCalled tells whether a call may have led to where the thread stands. Not so where a call pushes its return address, and the word at
+// SP leads to memory that holds no code. Example: main's return address became 1, and the word above is a pointer to the stack.
+func mayBeCalled(snap *target.Snapshot, t *target.Thread) bool {
+	sp, known := t.Regs.Lookup(snap.Arch.SP)
+	ra, ok := snap.Memory.Word(sp & snap.Arch.AddrMask())
+	if !snap.Arch.CallPushesRA || !known || !ok {
+		return true
+	}
+	_, in := snap.ModuleAt(ra)
+	perm, held := snap.Memory.PermAt(ra)
+	return in || !held || perm == target.PermUnknown || perm&target.PermExec != 0
 }
 
 // samePlace tells whether a word, jumped to, gives a PC: its lowest bit may have chosen an instruction set; AArch64 leaves

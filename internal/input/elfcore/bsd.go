@@ -15,13 +15,20 @@ const (
 	linux system = iota
 	netBSD
 	freeBSD
+	openBSD // whose registers of x86-64 are put as NetBSD has them
+	solaris
 )
 
-func (s system) String() string { return [...]string{"Linux", "NetBSD", "FreeBSD"}[s] }
+func (s system) String() string {
+	return [...]string{"Linux", "NetBSD", "FreeBSD", "OpenBSD", "Solaris or illumos"}[s]
+}
+
+// noCarrier has no layout.
+const noCarrier cpu.Carrier = 1<<8 - 1
 
 // carrier is how the system lays out a thread's registers.
 func (s system) carrier() cpu.Carrier {
-	return [...]cpu.Carrier{cpu.LinuxPrstatus, cpu.NetBSDRegs, cpu.FreeBSDRegs}[s]
+	return [...]cpu.Carrier{cpu.LinuxPrstatus, cpu.NetBSDRegs, cpu.FreeBSDRegs, cpu.NetBSDRegs, noCarrier}[s]
 }
 
 // Notes of NetBSD (sys/sys/exec_elf.h), those of a thread numbered as ptrace's requests of a machine, from firstMach on.

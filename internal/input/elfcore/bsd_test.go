@@ -47,6 +47,16 @@ func freeBSDCore(t testing.TB, arch string, words int) *synth {
 	return c.owned("FreeBSD", 3, info).owned("FreeBSD", 1, status).owned("FreeBSD", 7, append([]byte("worker"), make([]byte, 18)...))
 }
 
+// openBSDCore is a core of two threads of which the first crashed.
+func openBSDCore(t testing.TB, arch string, words int) *synth {
+	info := make([]byte, 104)
+	put(info, 8, 11)
+	put(info, 32, 733)
+	copy(info[72:], "sorter")
+	return newCore(archNamed(t, arch, "", false)).owned("OpenBSD", 10, info).owned("OpenBSD", 11, nil).
+		owned("OpenBSD@412", 20, numbered(words)).owned("OpenBSD@412", 21, make([]byte, 512)).owned("OpenBSD@413", 20, numbered(words))
+}
+
 // vmEntry is struct kinfo_vmentry of a mapped file.
 func vmEntry(lo, hi, off uint64, path string) []byte {
 	b := append(make([]byte, 136), path+"\x00"...)
@@ -58,7 +68,7 @@ func vmEntry(lo, hi, off uint64, path string) []byte {
 	return b
 }
 
-// TestBSD: registers, who crashed of what, and names of NetBSD's and FreeBSD's cores. Signals have BSD's numbers: 10 is SIGBUS.
+// TestBSD: registers, who crashed of what, and names of NetBSD's, FreeBSD's and OpenBSD's cores. Signals have BSD's numbers: 10 is SIGBUS.
 func TestBSD(t *testing.T) {
 	for _, tt := range []struct {
 		name, system string
@@ -72,6 +82,7 @@ func TestBSD(t *testing.T) {
 		{"NetBSD, AArch64", "NetBSD", netBSDCore(t, "aarch64", 32, 35), 32, 31, 1, target.Fault{Signal: 10, Name: "SIGBUS", Thread: 1}, "sensor"},
 		{"FreeBSD, x86-64", "FreeBSD", freeBSDCore(t, "x86_64", 22), 17, 20, 0, target.Fault{Signal: 11, Name: "SIGSEGV", Thread: 100123}, "./crasher -v"},
 		{"FreeBSD, AArch64", "FreeBSD", freeBSDCore(t, "aarch64", 34), 32, 31, 0, target.Fault{Signal: 11, Name: "SIGSEGV", Thread: 100123}, "./crasher -v"},
+		{"OpenBSD, x86-64", "OpenBSD", openBSDCore(t, "x86_64", 24), 16, 15, 0, target.Fault{Signal: 11, Name: "SIGSEGV", Thread: 412}, "sorter"},
 	} {
 		snap := mustRead(t, tt.core)
 		th := &snap.Threads[tt.thread]
@@ -107,6 +118,9 @@ func TestRefusedByName(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"a core of an x32 program": x32,
 		"a core of NetBSD for riscv64 lp64d little-endian, whose registers": newCore(archNamed(t, "riscv64", "", false)).owned("NetBSD-CORE@1", 33, numbered(33)).bytes(),
+		"a core of OpenBSD for aarch64 little-endian, whose registers":      openBSDCore(t, "aarch64", 34).bytes(),
+		// Solaris writes the notes of System V, too, with registers of its own: 360 bytes of i386, which Linux has 68 of.
+		"a core of Solaris or illumos for i386 little-endian, whose registers": newCore(archNamed(t, "i386", "", false)).note(1, make([]byte, 432)).note(10, make([]byte, 1136)).bytes(),
 	} {
 		if _, err := read(t, data, input.FileOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

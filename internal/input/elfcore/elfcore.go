@@ -1,6 +1,6 @@
 // Package elfcore reads ELF core files of Linux programs, written by the kernel,
 // by QEMU's user mode or by GDB's gcore, for every processor that the program
-// knows; and those of NetBSD and FreeBSD for some (bsd.go).
+// knows; and those of NetBSD, FreeBSD and OpenBSD for some (bsd.go, openbsd.go).
 //
 //	PT_NOTE  NT_PRSTATUS (one a thread), NT_PRPSINFO, NT_SIGINFO, NT_AUXV, NT_FILE, …
 //	PT_LOAD  what was written of each mapping; file pages that nobody wrote to are
@@ -70,7 +70,7 @@ func read(ctx context.Context, f file, env *input.Env, found *problems) (*target
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := arch.Layouts[n.system.carrier()]; !ok {
+	if _, ok := arch.Layouts[n.system.carrier()]; !ok || n.system == openBSD && h.machine != emX86_64 {
 		return nil, f.errorf(h.phoff, "a core of %s for %s, whose registers are not known", n.system, arch)
 	}
 	fault := readFault(&h, &n)

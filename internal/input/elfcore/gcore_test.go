@@ -2,6 +2,7 @@ package elfcore_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -101,5 +102,28 @@ func TestStartedByLinker(t *testing.T) {
 	}
 	if got, want := placed(started), placed(usual); !slices.Equal(got, want) || started.Modules[0].Image == nil || started.Modules[0].Image.Path != renamed {
 		t.Errorf("modules %x, want %x", got, want)
+	}
+}
+
+// TestUnnamedCode: of Linux before 3.7, whose cores have no NT_FILE, without the executable. What is mapped executable and was left out is
+// code of some file: return addresses may lead there. Variables that are executable, too, as all of a program with an
+// executable stack are, are none; code that is in the core needs no module.
+func TestUnnamedCode(t *testing.T) {
+	arch := archNamed(t, "i386", "", false)
+	c := newCore(arch).thread(1, 6, 0)
+	info := make([]byte, 124)
+	copy(info[28:], "petool")
+	copy(info[44:], "/bin/petool -v")
+	c.note(3, info).note(6, c.words(nil, 9, 0x804_8790, 0, 0))
+	c.load(0x61_f000, 0x15_3000, nil, 5).load(0x77_2000, 0x2000, nil, 7).load(0xa3_d000, 0, repeat(0x90, 4096), 5).load(0x804_8000, 0x5000, nil, 5)
+	snap := mustRead(t, c)
+	for addr, want := range map[uint64]string{0x64_9651: "a file", 0x77_2010: "none", 0xa3_d422: "none", 0x804_8000: "/bin/petool"} {
+		got := "none"
+		if m, ok := snap.ModuleAt(addr); ok {
+			got = cmp.Or(m.Name, "a file")
+		}
+		if got != want {
+			t.Errorf("%#x: %s, want %s", addr, got, want)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func (f *finder) fromMappings() {
 		}
 		var img *image.Image
 		if m.path == main {
-			img = f.binaries.mainProgram(m.path, head.buildID)
+			img = f.executable(&m, &head)
 		} else {
 			img = f.binaries.mapped(m.path, head.buildID)
 		}
@@ -49,6 +49,17 @@ func (f *finder) fromMappings() {
 			f.addUnknown(&m, &head)
 		}
 	}
+}
+
+// executable is the program's own binary. That no file is it is an issue, whether frames lie in it or not: a walk that ends in a
+// library goes on to the program where its code is at hand. Example: abort() of a PIE, whose core lacks libc, too.
+func (f *finder) executable(m *mapping, head *mappedELF) *image.Image {
+	said := len(f.found.list)
+	img := f.binaries.mainProgram(m.path, head.buildID)
+	if img == nil && len(f.found.list) == said {
+		f.found.notFound(m.path, m.parts[0].start, "%s, mapped at %#x: not found", m.path, m.parts[0].start)
+	}
+	return img
 }
 
 // mainPath is the path that the executable is mapped from: of the file that the user named, else of the program headers that

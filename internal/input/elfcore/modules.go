@@ -51,6 +51,9 @@ func findModules(s *space, n *notes, files *input.Files, found *problems) ([]*ta
 	f.userImages()
 	f.vdso()
 	f.jitted()
+	if len(n.files) == 0 {
+		f.unnamed()
+	}
 	return f.modules.list, f.binaries.arch
 }
 
@@ -72,5 +75,29 @@ func (f *finder) vdso() {
 	}
 	if m != nil {
 		f.modules.list = append(f.modules.list, m)
+	}
+}
+
+// unnamed makes modules of the code that the core neither holds nor says the file of; none has a name but the executable, which the
+// kernel told the entry point of. Until version 3.7, Linux wrote no NT_FILE; where the executable is not at hand, nothing leads to
+// the dynamic linker's list:
+//
+//	LOAD  0x0061f000  FileSiz 0       MemSiz 0x153000  R E    libc, which a return address may lead to
+//	LOAD  0x00a3d000  FileSiz 0x1000  MemSiz 0x1000    R E    [vdso]
+//	LOAD  0x08048000  FileSiz 0       MemSiz 0x5000    R E    AT_ENTRY is 0x8048790
+func (f *finder) unnamed() {
+	known := len(f.modules.list)
+	for _, p := range f.space.loads {
+		at := target.RangeOf((p.vaddr+p.filesz)&f.space.arch.AddrMask(), p.memsz-min(p.filesz, p.memsz))
+		if p.flags&(pfX|pfW) != pfX || at.Lo >= at.Hi {
+			continue
+		}
+		m := &target.Module{Range: at, Bias: at.Lo}
+		if at.Contains(f.notes.auxv[atEntry]) {
+			m.Name = f.notes.argv0()
+		}
+		if !slices.ContainsFunc(f.modules.list[:known], func(m *target.Module) bool { return m.Lo < at.Hi && at.Lo < m.Hi }) {
+			f.modules.list = append(f.modules.list, m)
+		}
 	}
 }

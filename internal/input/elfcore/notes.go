@@ -17,6 +17,9 @@ const (
 	ntFile       = 0x46494c45
 	ntARMPACMask = 0x406
 
+	// Of the notes that a core of Solaris has besides these: NT_PSTATUS (uts/common/sys/elf.h).
+	ntPstatus = 10
+
 	ntX86Shadow = 0x204 // NT_X86_SHSTK
 	ntARMShadow = 0x410 // NT_ARM_GCS
 	ntRISCVCFI  = 0x903 // NT_RISCV_USER_CFI, Linux 6.20
@@ -75,6 +78,8 @@ func readNotes(f *file, segs []phdr, found *problems) notes {
 			switch owner, lwp, _ := bytes.Cut(name, []byte("@")); string(owner) {
 			case "CORE", "LINUX":
 				r.note(typ, desc)
+			case "OpenBSD":
+				r.openBSD(string(lwp), typ, desc)
 			case "NetBSD-CORE":
 				r.netBSD(string(lwp), typ, desc)
 			case "FreeBSD":
@@ -122,6 +127,8 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 		}
 		n.threads = append(n.threads, r.file.header.readPrstatus(desc))
 		r.file.forget(len(n.threads))
+	case ntPstatus:
+		n.system = solaris
 	case ntPrpsinfo:
 		n.readPsinfo(desc, r.file.header.big)
 	case ntAuxv:

@@ -62,6 +62,10 @@ const (
 	zephyrRV32E  = "ra tp t0 t1 t2 a0 a1 a2 a3 a4 a5 pc sp"
 	zephyrARM64  = "x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17 x18 x30 - pc"
 	zephyrARM64s = zephyrARM64 + " x29 sp"
+	// In front of Xtensa's stands a word of its own: the SoC, a version, the toolchain. SCOMPARE1, and LBEG, LEND and LCOUNT at the
+	// end, are those of processors that have these.
+	zephyrXtensa  = "- pc - - sar ps a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15"
+	zephyrXtensaS = "- pc - - sar ps - a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15"
 )
 
 // zephyrTarget is a processor by its code in the header (include/zephyr/debug/coredump.h). Cortex-R and Cortex-A have that of
@@ -79,6 +83,7 @@ var zephyrTargets = []zephyrTarget{
 	{3, false, "arm", "cortexm", []string{zephyrARM1, zephyrARM2}},
 	{4, false, "riscv32", "", []string{zephyrRV32E, zephyrRISCV1}},
 	{4, true, "riscv64", "", []string{zephyrRISCV1}},
+	{5, false, "xtensa", "", []string{zephyrXtensa, zephyrXtensaS, zephyrXtensa + " - - -", zephyrXtensaS + " - - -"}},
 	{6, true, "aarch64", "", []string{zephyrARM64, zephyrARM64s}},
 }
 

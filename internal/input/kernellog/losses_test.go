@@ -345,6 +345,8 @@ R13: 0000000016e08950 R14: ffff8ab4828ed000 R15: 0000000000000000
 		{"the registers again", again, rest, ""},
 		{"user space's registers alone", registers + end, "", ""},
 		{"user space's PC and registers alone", "RIP: 0033:0x47b7a0\n" + registers + end, "", ""},
+		{"a game's registers, on Windows", "Context:\nRDI:    0x0000000000000000  RSI: 0x0000000000000001  RAX:   0x0000000000000000\n" +
+			"RIP:    0x00007ff9f4d221fd  RBP: 0x0000005ebed1d280  SegCs: 0x0000000000000033\nR8:     0x0000021e32d04790  R9:  0x00000000165b7e18\n", "", ""},
 		{"a crash within another report's end", "Oops: 0000 [#1] SMP\nRIP: 0033:0x47b7a0\n" + registers + again, "oops|leaf!\n", "leaf"},
 	} {
 		if got := threadsOf(t, c.log); got != c.want {

@@ -56,6 +56,9 @@ func parseRegisters(text string) (regs []register) {
 			return numbered(name, rest)
 		}
 		r := register{name: cpuName(name)}
+		if name == "rip" && isPlain(rest) {
+			return nil
+		}
 		text, ok = r.parse(rest)
 		name = r.name
 		if ok && isRegister(name) {
@@ -63,6 +66,14 @@ func parseRegisters(text string) (regs []register) {
 		}
 	}
 	return regs
+}
+
+// isPlain tells whether a value has neither a segment nor brackets nor a symbol, which Linux prints with x86-64's PC. Example: a crash of
+// a game on Windows, "RIP:    0x00007ff9f4d221fd  RBP: 0x0000005ebed1d280".
+func isPlain(value string) bool {
+	word, rest := cutWord(value)
+	digits := digitsOf(strings.TrimPrefix(word, "0x"))
+	return (digits == 8 || digits == 16) && !strings.HasPrefix(strings.TrimLeft(rest, " "), "[<") && !strings.Contains(rest, "+0x")
 }
 
 // cpuName is a register's name without the mode that RISC-V's kernels put in front before Linux 5.7: sepc, sbadaddr.

@@ -43,6 +43,16 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 // Makers of which more than their forms is said: minidump_stackwalk of Breakpad and rust-minidump, Windows' debuggers.
 const breakpad, winDbg = "Breakpad", "WinDbg"
 
+// cygwin writes a file toy.exe.stackdump of a program that crashed, as MSYS2 does (winsup/cygwin/exceptions.cc):
+//
+//	Exception: STATUS_ACCESS_VIOLATION at rip=001004019DC
+//	rax=0000000600020000 rbx=0000000000000000 rcx=00000000FFFFCB38
+//	program=C:\cygwin64\home\user\toy.exe, pid 1669, thread main
+//	Stack trace:
+//	Frame        Function    Args
+//	000FFFFCB20  001004019DC (00600020000, 003CC27CE20, 000FFFFFFFF, 000FFFFCB90) toy.exe+0x19DC        the place since 3.5
+const cygwin = "Cygwin"
+
 // forms by makers. Sources: Android's debuggerd and libunwindstack (system/core, system/unwinding); OpenHarmony's
 // faultloggerd; compiler-rt's sanitizer_stacktrace_printer.cpp; GDB's and LLDB's manuals; systemd's coredump.c; glibc's
 // backtracesyms.c; LLVM's Signals.inc; glog's signalhandler.cc; Rust's backtrace/printing; perf-script(1); valgrind's
@@ -50,7 +60,7 @@ const breakpad, winDbg = "Breakpad", "WinDbg"
 var forms = [...]form{
 	{"Android", compile("#%n pc %o %m« (%f+%p)» [%w::%b]"), within | relative, "#"},
 	{"OpenHarmony", compile("#%n pc %o %m«(%f+%p)»(%b)"), relative, "#"},
-	{"Android", compile("«native: »#%n pc %o %m« (deleted)»« (offset %i)»« (%f+%p)»« (BuildId: %b)»"), within | relative, "#n"},
+	{"Android", compile("«native: »#%n pc %o %m« (deleted)»« (offset %i)»« (load base %t)»« (%f+%p)»« (BuildId: %b)»"), within | relative, "#n"},
 	{"Android", compile("#%n lr %x %m« (%f+%p)»"), within, "#"},
 	{"Android", compile("#%n pc %o"), within | relative, "#"},
 	{"Java", compile("at %f(«%s:%l»«Native method»)"), weak, "a"},
@@ -119,6 +129,7 @@ var forms = [...]form{
 	{"valgrind", compile("at %x: ???"), within | first, "a"},
 	{"valgrind", compile("by %x: %f («in %m»«%s:%l»)"), within, "b"},
 	{"valgrind", compile("by %x: ???"), within, "b"},
+	{cygwin, compile("%w %x (%t)« %m+0x%o»"), weak, "0123456789ABCDEF"},
 	{"markup", compile("{{{bt:%n:%x«:%t»}}}"), 0, "{"},
 	{"Wine", compile("«=>»%n %x in %m (+%o)« (%t)»"), 0, "=0123456789"},
 	{"Wine", compile("«=>»%n %x %f+%p« [%s:%l]» in %m« (%t)»"), 0, "=0123456789"},

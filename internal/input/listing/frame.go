@@ -165,10 +165,10 @@ const minBuildID = 4
 func known(name string) string {
 	name = strings.TrimSpace(name)
 	switch name {
-	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "<null>", "[unknown]", "unknown", "<signal handler called>":
+	case "??", "???", "?? ()", "n/a", "(unknown)", "(null)", "()", "Unknown", "UnknownFunction", "UnknownFunction()", "Unknown symbol", "<unknown>", "<unknown module>", "(<unknown module>)", "(<unknown>)", "(function-name not available)", "<null>", "[unknown]", "unknown", "<signal handler called>":
 		return ""
 	}
-	if strings.HasPrefix(name, "<anonymous:") {
+	if strings.HasPrefix(name, "<anonymous:") || name == "0x0" { // macOS: "4   ???   0xffffffff 0x0 + 4294967295"
 		return ""
 	}
 	return name
@@ -197,6 +197,10 @@ const leastDigits = 6
 // plausible tells whether a frame may be one, where a form's line could be a sentence.
 func (f *Frame) plausible() bool {
 	switch f.Maker {
+	case "Android": // which leaves out an offset of 0: "/lib/liba.so (std::get_unexpected())"
+		if file, name, ok := strings.Cut(f.Module, " ("); ok && f.Function == "" && strings.HasSuffix(name, ")") {
+			f.Module, f.Function, f.HasFuncOffset = file, name[:len(name)-1], true
+		}
 	case "glibc":
 		if i := strings.LastIndex(f.Module, ": "); i >= 0 { // a log's: what printed the line
 			f.Module = f.Module[i+len(": "):]
@@ -208,6 +212,8 @@ func (f *Frame) plausible() bool {
 			f.Module = f.Module[i+1:]
 		}
 		return f.HasFuncOffset || !strings.Contains(f.Module, " ") // "redis-server *:6379(call+0xb1)[0x55d3c01b5cd1]" has the title of a process
+	case cygwin: // whose first word is where on the stack the frame lies
+		return f.HasOffset || f.Addr>>12 != 0
 	case "Chromium":
 		return f.Number < 0 || !f.HasOffset || strings.HasPrefix(f.Module, "/")
 	case "BSD":

@@ -21,6 +21,10 @@ func (s *scanner) heading(i int, text string) bool {
 	if s.rec == nil && isGoroutine(text) { // of a handler that went on, and printed its own words
 		s.open(i, "Go")
 	}
+	if s.rec == nil && strings.HasPrefix(text, "Frame  ") && strings.HasSuffix(text, "  Args") { // of a hang, or of a signal
+		s.open(i, cygwin)
+		return true
+	}
 	if headings.First(text) < 0 {
 		return s.listTitle(i, text)
 	}
@@ -48,7 +52,9 @@ func (s *scanner) heading(i int, text string) bool {
 				s.rec.reason = strings.TrimLeft(text[strings.Index(text, "]: ")+1:], ": ") // behind the journal's name of the program
 			}
 		}
-		s.rec.fault.read(text)
+		if s.rec.fault.read(text); h.maker == cygwin { // "… at rip=001004019DC"
+			s.registers(text)
+		}
 		return true
 	}
 	return s.listTitle(i, text)
@@ -375,6 +381,11 @@ func (s *scanner) fact(text string) bool {
 		s.rec.command = strings.TrimSpace(name)
 	case phrases.Begins(text, "Pid:"):
 		s.rec.pid = phrases.Leading(text[len("Pid:"):], -1)
+	case s.rec.maker == cygwin && strings.Contains(text, "program="):
+		_, text, _ = strings.Cut(text, "program=")
+		s.rec.command, text, _ = strings.Cut(text, ", pid ")
+		s.rec.pid = phrases.Leading(text, -1)
+		return false // the line of i386 has registers, too
 	case s.rec.maker == "sanitizers" && phrases.Begins(text, "READ of size", "WRITE of size"):
 		s.rec.fault.say(text)
 	default:

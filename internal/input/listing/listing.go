@@ -170,7 +170,7 @@ func (r *record) isReport() bool {
 	if !r.headed {
 		return frames > 1
 	}
-	return frames > 0 || (r.maker == "Android" && r.pid >= 0 || r.maker == "Linux") && registers > leastRegisters
+	return frames > 0 || (r.maker == "Android" && r.pid >= 0 || r.maker == "Linux" || r.maker == cygwin) && registers > leastRegisters
 }
 
 // once finds the threads that debuggers show more than once: ddb at a panic, up to so many frames, and when it is asked to trace; Windows'

@@ -116,6 +116,32 @@ pid: 100, tid: 100, name: main  >>> com.toy <<<
   Android: tid 101 worker: 0x6000002100=liba.so+0x1100/leaf 0x6000002200=liba.so+0x1200/mid libb.so+0x300/__start_thread
   Android: tid 100 main: libb.so+0x400/poll
 `},
+		// Until Android 9, the stack follows by frames, in words whose addresses are no frames.
+		"tombstone with a stack": {`*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***
+ABI: 'arm'
+pid: 100, tid: 101, name: worker  >>> com.toy <<<
+signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x10
+    r0 00000000  r1 00000001  r2 00000002  r3 00000003
+    ip 00000000  sp d2a46608  lr 60002205  pc 60002101  cpsr 40070030
+backtrace:
+    #00 pc 00001100  /system/lib/liba.so (leaf+8)
+    #01 pc 00001204  /system/lib/liba.so (mid+32)
+
+stack:
+         d2a46600  00000000
+         d2a46604  60002205  /system/lib/liba.so (mid+33)
+    #00  d2a46608  d2a46628
+         d2a4660c  60002305  /system/lib/liba.so (top)
+    #01  d2a46610  60002305  /dev/ashmem/space (region)_1_1 (deleted)
+         d2a46614  00000000  /system/lib/liba.so (_ZL3topPv+24)
+
+--- --- ---
+pid: 100, tid: 100, name: main  >>> com.toy <<<
+    #00 pc 00000400  /system/lib/libb.so (poll+4)
+`, `arm pid 100 SIGSEGV at 0x10
+  Android: tid 101 worker: 0x60002100=liba.so+0x1100/leaf 0x60002204=liba.so+0x1204/mid
+  Android: tid 100 main: libb.so+0x400/poll
+`},
 		// The list of Java frames and the registers are told twice.
 		"HotSpot": {`#
 # A fatal error has been detected by the Java Runtime Environment:

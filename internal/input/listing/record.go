@@ -113,6 +113,10 @@ func (s *scanner) line(i int, text string) {
 	if s.rec != nil && i > s.rec.last+apart {
 		s.rec, s.th, s.section, s.function = nil, nil, inText, ""
 	}
+	if s.rec != nil && s.section == inMemory && beginsFrame(text) && s.row(text) { // of a stack that Android prints by frames
+		s.reaches(i)
+		return
+	}
 	if f, ok := Parse(text); ok && s.takes(&f, i) {
 		s.frame(i, f)
 		return
@@ -121,10 +125,15 @@ func (s *scanner) line(i int, text string) {
 		return
 	}
 	if s.belongs(i, text) && s.rec != nil {
-		s.rec.last = i
-		if s.th != nil {
-			s.th.to = i
-		}
+		s.reaches(i)
+	}
+}
+
+// reaches makes line i the last one of the record, and of the list.
+func (s *scanner) reaches(i int) {
+	s.rec.last = i
+	if s.th != nil {
+		s.th.to = i
 	}
 }
 

@@ -14,7 +14,7 @@ func signs(*input.Env) console.Signs {
 	all := phrases.Texts(append(says(),
 		", tid: ", " sp ", " sp:", "sending SIGSEGV", "]: unhandled ", "unexpected fatal ", "{{{", "goroutine ", "#012", "#011", // headings
 		"[0x", "(+", "@ ", "eax=", "rax=", "@\t", "[unknown]", "Binary", "lr: ", "lr:\t", // glibc, Wine, glog, perf, Python, macOS
-		") at ", ") at\t", "(mapped at ", "[Callstack]", // BSD, FRR, Unreal
+		") at ", ") at\t", "(mapped at ", "[Callstack]", "  Args", // BSD, FRR, Unreal, Cygwin
 	)...)
 	type also = func([]byte, int) bool
 	for _, s := range [...]struct {

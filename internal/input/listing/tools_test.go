@@ -140,6 +140,22 @@ rdi = 0x0000000000000002  rsi = 0x00007ffcb9c86fd0  rbp = 0x00007ffcb9c87240  rs
 `, `x86_64 SIGABRT at 0x539000001dd (ERROR: AddressSanitizer: ABRT on unknown address 0x0539000001dd (pc 0x7e7fdb58200b bp 0x7ffcb9c87240 sp 0x7ffcb9c86fd0 T0))
   sanitizers: 0x7e7fdb58200b/raise 0x7e7fdb561858/abort
 `},
+		"Unity's error.log": {"Read from location 0000000000000000 caused an access violation.\n\nContext:\nRDI:    0x0000000000000000  RSI: 0x0000000000000001  RAX:   0x0000000000000000\n" +
+			"RIP:    0x00007ff9f4d221fd  RBP: 0x0000005ebed1d280  SegCs: 0x0000000000000033\n\nStack Trace of Crashed Thread 7936:\n" +
+			"0x00007FF9F4D221FD ((<unknown>)) (function-name not available)\n0x0000021E3438B78A (Assembly-CSharp) Toy.Mesh.Create()\n0x00007FF9F4F41279 (UnityPlayer) UnityMain\n",
+			"unknown\n  Unity: 0x7ff9f4d221fd 0x21e3438b78a/Toy.Mesh.Create() 0x7ff9f4f41279/UnityMain\n"},
+		"Cygwin's stackdump": {"Exception: STATUS_ACCESS_VIOLATION at rip=001004019DC\n" +
+			"rax=0000000600020000 rbx=0000000000000000 rcx=00000000FFFFCB38\nr8 =00000000FFFFCBEC r9 =00000000FFFFCAA0 r10=00000000FFFFFFFF\n" +
+			"rbp=00000000FFFFCB20 rsp=00000000FFFFCB00\nprogram=C:\\home\\toy.exe, pid 1669, thread main\ncs=0033 ds=002B es=002B fs=0053 gs=002B ss=002B\n" +
+			"Stack trace:\nFrame        Function    Args\n000FFFFCB20  001004019DC (00600020000, 003CC27CE20, 000FFFFFFFF, 000FFFFCB90)\n" +
+			"000FFFFCB60  00100401B20 (003CC27D578, 000FFFFCBEC, 00600014DD8, 000FFFFCC10)\n00000000000  0018004A816 (00000000000, 00000000000, 00000000000, 00000000000)\nEnd of stack trace\n",
+			"x86_64 pid 1669 Exception: STATUS_ACCESS_VIOLATION at rip=001004019DC\n  Cygwin: Stack trace: 0x1004019dc 0x100401b20 0x18004a816\n"},
+		"Cygwin's stackdump of i386, without frames": {"Exception: STATUS_ACCESS_VIOLATION at eip=004012B2\neax=FFF8210F ebx=00000000 ecx=61187720 edx=FFFE6D01 esi=61275FC8 edi=611A1EDC\n" +
+			"ebp=0022AC68 esp=0022ABB0 program=C:\\home\\toy.exe, pid 1832, thread main\n",
+			"i386 pid 1832 Exception: STATUS_ACCESS_VIOLATION at eip=004012B2\n  Cygwin:\n"},
+		"MSYS2's stackdump of a signal": {"Stack trace:\nFrame         Function      Args\n0007FFFFCB70  00021005FE8E (000210285F68, 00021026AB6E, 000000000000, 0007FFFFBA70) msys-2.0.dll+0x1FE8E\n" +
+			"0007FFFFCB70  0001004067F9 (000000000000, 000000000000, 000000000000, 000000000000) bash.exe+0x67F9\nEnd of stack trace\nLoaded modules:\n000100400000 bash.exe\n000210040000 msys-2.0.dll\n",
+			"unknown\n  Cygwin: Stack trace: 0x21005fe8e=msys-2.0.dll+0x1fe8e 0x1004067f9=bash.exe+0x67f9\n"},
 		"an exception of iOS": {"*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 3'\n*** First throw call stack:\n(0x1803f3158 0x18019ebd8 0x104b3bf50)\n",
 			"unknown *** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 3'\n  macOS: *** First throw call stack: 0x1803f3158 0x18019ebd8 0x104b3bf50\n"},
 		"segfault-handler": {"PID 386 received SIGSEGV for address: 0x10\n/a/handler.node(+0x1b2e)[0xb429bb2e]\n/lib/libc.so.6(+0x2a300)[0xb6639300]\n",
