@@ -21,11 +21,11 @@ func (env *Env) Open(ctx context.Context, path string) (Stream, error) {
 	if path == "-" {
 		return env.OpenReader(ctx, "standard input", os.Stdin)
 	}
-	if files := inDirectory(env.Files.Disk(), path); files != nil {
-		return env.OpenSet(ctx, files)
-	}
 	c, err := openFile(ctx, path, env)
 	if err != nil {
+		if files := inDirectory(env.Files.Disk(), path); files != nil {
+			return env.OpenSet(ctx, files)
+		}
 		return nil, err
 	}
 	return c.open(ctx, env)

@@ -62,9 +62,11 @@ type Symbolizer struct {
 
 // Readable is the readable form of a name that a capture has, or the name itself where Mangled.
 func (s *Symbolizer) Readable(name string) string {
+	if s.Mangled {
+		return name
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listed.mangled = s.Mangled
 	return s.listed.readable(name)
 }
 

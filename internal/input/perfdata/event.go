@@ -100,12 +100,13 @@ func fileEvents(r *recording, all []byte, data section) *events {
 	return &events{rec: r, data: all[min(data.off, uint64(len(all))):], left: data.size, at: int64(data.off)}
 }
 
-// next is the next event by time, ok is false behind the last.
-func (e *events) next(ctx context.Context) (ev event, ok bool) {
+// gather reads until the first event that waits is the next by time, and tells whether there is one.
+func (e *events) gather(ctx context.Context) bool {
 	for !e.cut && (len(e.waiting) == 0 || e.waiting[0].time > e.until && e.size <= e.most) {
-		if ev, ok = e.read(ctx); !ok {
+		ev, ok := e.read(ctx)
+		if !ok {
 			if ctx.Err() != nil {
-				return ev, false
+				return false
 			}
 			e.cut = true
 			break
@@ -120,12 +121,14 @@ func (e *events) next(ctx context.Context) (ev event, ok bool) {
 		heap.Push(&e.waiting, &waits)
 		e.size += len(ev.body) + perEvent
 	}
-	if len(e.waiting) == 0 {
-		return ev, false
-	}
-	ev = *heap.Pop(&e.waiting).(*event)
+	return len(e.waiting) > 0
+}
+
+// first takes the first event that waits.
+func (e *events) first() event {
+	ev := *heap.Pop(&e.waiting).(*event)
 	e.size -= len(ev.body) + perEvent
-	return ev, true
+	return ev
 }
 
 // byTime is a heap of events; those of one time are in the order in which they were read.

@@ -15,8 +15,8 @@ import (
 // (simpleperf/record_file_format.h, record_file.proto).
 const featureFile, featureFile2 = 128, 132
 
-// Kinds of files (DsoType in simpleperf/dso.h).
-const fileKernel, fileKernelModule, fileELF, fileDEX, fileSymbolMap = 0, 1, 2, 3, 4
+// Kinds of files (DsoType in simpleperf/dso.h). Those of the others, the kernel and lists of symbols, are by target addresses.
+const fileKernelModule, fileELF, fileDEX = 1, 2, 3
 
 // functions are those of a file, by their addresses in it.
 type functions struct {

@@ -50,11 +50,11 @@ func TestFunctions(t *testing.T) {
 	jit := []function{{0x72000000, 0x40, "app.Main.loop"}}
 	kernel := []function{{0xffffff8000001000, 0x100, "el0_irq"}}
 	f.feats[featureFile] = bytes.Join([][]byte{f.fileStruct("/lib/libx.so", fileELF, 0x2000, library, 0x1000), f.fileStruct("/app.jar", fileDEX, 0, jar[:1], 1<<32),
-		f.fileStruct("/jit:1-2", fileELF, 0, jit, 0), f.fileStruct(kernelName, fileKernel, 0, kernel)}, nil)
+		f.fileStruct("/jit:1-2", fileELF, 0, jit, 0), f.fileStruct(kernelName, 0, 0, kernel)}, nil)
 	early := f.bytes()
 	delete(f.feats, featureFile)
 	f.feats[featureFile2] = bytes.Join([][]byte{f.fileMessage("/lib/libx.so", fileELF, 0x2000, library, 0x1000), f.fileMessage("/app.jar", fileDEX, 0, jar, 0),
-		f.fileMessage("/jit:1-2", fileELF, 0, jit, 0), f.fileMessage(kernelName, fileKernel, 0, kernel, 0)}, nil)
+		f.fileMessage("/jit:1-2", fileELF, 0, jit, 0), f.fileMessage(kernelName, 0, 0, kernel, 0)}, nil)
 	for name, data := range map[string][]byte{"structures": early, "messages": f.bytes(), "cut": f.bytes()[:len(f.bytes())-3]} {
 		s, err := open(t.Context(), input.NewCapture("perf.data", data), environment())
 		if err != nil {

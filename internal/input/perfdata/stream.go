@@ -65,7 +65,7 @@ const maxHeld, perSample, perCall = 16 << 20, 2 << 10, 16
 const maxCode = 64 << 20
 
 func newStream(r *recording, env *input.Env, files ...*events) *stream {
-	return &stream{rec: r, env: env, events: merged{files: files}, processes: map[uint32]*process{}, noted: map[string]bool{}, loaded: loaded{},
+	return &stream{rec: r, env: env, events: files, processes: map[uint32]*process{}, noted: map[string]bool{}, loaded: loaded{},
 		own:  ownKernel{release: ownRelease(env.Files)},
 		room: room{budget.New("mappings", maxCopied, 0), budget.New("bytes of functions that were made", maxCode, 0)}}
 }
