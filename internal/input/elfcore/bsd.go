@@ -49,24 +49,36 @@ func (r *noteReader) netBSD(lwp string, typ uint32, desc []byte) {
 	id, err := strconv.Atoi(lwp)
 	switch {
 	case err == nil && typ == getRegs:
-		n.threads = append(n.threads, threadNotes{id: id, regs: desc})
-		if id == n.crashed || n.crashed == 0 && len(n.threads) == 1 {
-			n.threads[len(n.threads)-1].signal = n.signal
-		}
+		n.thread(id, desc)
 	case err == nil:
-	case typ == netBSDProcinfo: // struct netbsd_elfcore_procinfo, which stands first
-		d := bin.New(desc, h.big)
-		d.Seek(8)
-		n.signal = int(d.U32())
-		d.Seek(80)
-		n.pid = int(int32(d.U32()))
-		d.Seek(124)
-		n.fname = text(d.Bytes(32))
-		n.command = n.fname
+	case typ == netBSDProcinfo: // struct netbsd_elfcore_procinfo
+		d := n.procinfo(desc, h.big, 80, 124)
 		n.crashed = int(int32(d.U32()))
 	case typ == netBSDAuxv:
 		n.auxv = readAuxv(desc, h)
 		n.auxv[atExecFn] = n.auxv[atSunExecName]
+	}
+}
+
+// procinfo reads what the kernel says of a process, which stands first: the signal, and where the system has them, the process's number
+// and name. It returns what is behind the name.
+func (n *notes) procinfo(desc []byte, big bool, pid, name uint64) bin.Reader {
+	d := bin.New(desc, big)
+	d.Seek(8)
+	n.signal = int(d.U32())
+	d.Seek(pid)
+	n.pid = int(int32(d.U32()))
+	d.Seek(name)
+	n.fname = text(d.Bytes(32))
+	n.command = n.fname
+	return d
+}
+
+// thread adds a thread. The process's signal is that of the thread that crashed, the first where nothing says which.
+func (n *notes) thread(id int, regs []byte) {
+	n.threads = append(n.threads, threadNotes{id: id, regs: regs})
+	if id == n.crashed || n.crashed == 0 && len(n.threads) == 1 {
+		n.threads[len(n.threads)-1].signal = n.signal
 	}
 }
 

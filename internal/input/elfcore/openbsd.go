@@ -3,8 +3,6 @@ package elfcore
 import (
 	"bytes"
 	"strconv"
-
-	"github.com/backsight/backsight/internal/bin"
 )
 
 // Notes of OpenBSD (sys/sys/exec_elf.h).
@@ -20,20 +18,10 @@ func (r *noteReader) openBSD(thread string, typ uint32, desc []byte) {
 	n.system = openBSD
 	switch id, err := strconv.Atoi(thread); {
 	case err == nil && typ == openBSDRegs:
-		n.threads = append(n.threads, threadNotes{id: id, regs: openBSDBlock(desc, h)})
-		if len(n.threads) == 1 {
-			n.threads[0].signal = n.signal
-		}
+		n.thread(id, openBSDBlock(desc, h))
 	case err == nil:
-	case typ == openBSDProcinfo: // struct elfcore_procinfo, which stands first
-		d := bin.New(desc, h.big)
-		d.Seek(8)
-		n.signal = int(d.U32())
-		d.Seek(32)
-		n.pid = int(int32(d.U32()))
-		d.Seek(72)
-		n.fname = text(d.Bytes(32))
-		n.command = n.fname
+	case typ == openBSDProcinfo: // struct elfcore_procinfo
+		n.procinfo(desc, h.big, 32, 72)
 	case typ == openBSDAuxv:
 		n.auxv = readAuxv(desc, h)
 	}
